@@ -215,8 +215,9 @@ func (a *arenas) refill(ctx context.Context, directOnly bool, grains uint64) err
 			a.addFree(Ref((end-begin)<<refBits | begin<<a.rankBits | uint64(rank)))
 			return nil
 		}
+		list := a.listOf(uint64(rank))
 		for slot := end; slot > begin && err == nil; slot-- {
-			a.addFree(Ref((slot-1)<<a.rankBits | uint64(rank)))
+			*list = append(*list, Ref((slot-1)<<a.rankBits|uint64(rank)))
 		}
 		for n := end - begin; n < freedRun && err == nil; n++ {
 			ref, ok, failed := a.takeFreed(ctx, rank)
@@ -239,12 +240,18 @@ func (a *arenas) refill(ctx context.Context, directOnly bool, grains uint64) err
 	return lost
 }
 
+// listOf is where free slots of the arena of a rank are.
+func (a *arenas) listOf(rank uint64) *[]Ref {
+	if a.regions.Segments[rank] == nil {
+		return &a.freeRemote
+	}
+	return &a.free
+}
+
 // addFree adds a slot to the free slots of this rank.
 func (a *arenas) addFree(ref Ref) {
-	list := &a.free
-	if _, rank := a.split(ref); a.regions.Segments[rank] == nil {
-		list = &a.freeRemote
-	}
+	_, rank := a.split(ref)
+	list := a.listOf(rank)
 	if a.strings {
 		*list = a.addRun(*list, ref, maxFreeRuns)
 	} else {
@@ -355,10 +362,22 @@ func (a *arenas) lines(ref Ref, width int, dst []*uint64) (n int) {
 
 // fetch prefetches the given slots, where they are directly addressable.
 func (a *arenas) fetch(slots []Ref) {
-	var lines [slotLines]*uint64
+	var lines [maxHeldSlots + slotLines]*uint64
+	n, last := 0, ^uint64(0)
 	for _, ref := range slots {
-		memory.Prefetch(lines[:a.lines(ref, a.grain, lines[:])], 1)
+		if slot, rank := a.split(ref); a.inLine { // adjacent slots share lines
+			line := slot*uint64(a.grain)/lineBuckets<<a.rankBits | rank
+			if line == last {
+				continue
+			}
+			last = line
+		}
+		if n += a.lines(ref, a.grain, lines[n:]); n > maxHeldSlots {
+			memory.Prefetch(lines[:n], 1)
+			n = 0
+		}
 	}
+	memory.Prefetch(lines[:n], 1)
 }
 
 // locate finds the rank and word offset of a slot.
@@ -559,6 +578,15 @@ func (h *heldSlots) next(words int) (ref Ref, ok bool, err error) {
 	ref = h.slots[h.begin]
 	h.begin++
 	return ref, true, nil
+}
+
+// usable is the free slots up to where more are to be taken.
+func (h *heldSlots) usable() []Ref {
+	end := h.end
+	if h.needed > 0 {
+		end = max(h.begin, end-maxHeldSlots/2)
+	}
+	return h.slots[h.begin:end]
 }
 
 // cut is next for a string. The run that was added last comes first.

@@ -163,20 +163,25 @@ type elementFlight struct {
 type elementPipeline struct {
 	*batch
 	v    *span
-	s    elementSearch // of the element that finish works on
+	s    *elementSearch // of the element that finish works on
 	ring [stageRing][stageBlock]elementFlight
 
 	wanted [slotLines * stageBlock]*uint64 // by compare, to be prefetched
 }
 
 // searchElements is search for elements.
-func (b *batch) searchElements(v *span) error {
-	p := elementPipeline{batch: b, v: v, s: elementSearch{v: v,
-		held: heldSlots{arenas: b.t.arenas, needed: len(b.results), directOnly: !v.whole}}}
-	err := p.run()
-	p.s.held.release()
+func (b *batch) searchElements(v *span) (err error) {
+	s := elementSearch{v: v,
+		held: heldSlots{arenas: b.t.arenas, needed: len(b.results), directOnly: !v.whole}}
+	if b.t.short() {
+		err = b.runShort(&s)
+	} else {
+		p := elementPipeline{batch: b, v: v, s: &s}
+		err = p.run()
+	}
+	s.held.release()
 	if v.whole {
-		b.noSlot += p.s.held.noSlot
+		b.noSlot += s.held.noSlot
 	}
 	return err
 }
@@ -314,21 +319,27 @@ func (p *elementPipeline) finish(block int) error {
 
 // continueSearch searches where the home line has not decided.
 func (p *elementPipeline) continueSearch(f *elementFlight, at int, element []uint64) error {
-	s := &p.s
-	s.element, s.key, s.home = element, f.key, f.home
-	s.examined, s.lost, s.ref, s.stored = 0, 0, 0, false
+	examined := uint64(0)
 	if f.bucket == 0 && p.t.unit == lineBuckets {
-		s.examined = f.taken
+		examined = f.taken
 	}
-	r, err := s.run(p.insert)
+	return p.searchOne(p.s, at, element, f.key, f.home, examined)
+}
+
+// searchOne searches for item at by the plain loop, after so many buckets from home on.
+func (b *batch) searchOne(s *elementSearch, at int, element []uint64, key, home,
+	examined uint64) error {
+	s.element, s.key, s.home, s.examined = element, key, home, examined
+	s.lost, s.ref, s.stored = 0, 0, false
+	r, err := s.run(b.insert)
 	if err != nil {
 		return err
 	}
-	p.results[at] = r
-	if p.refs != nil {
-		p.refs[at] = s.ref
+	b.results[at] = r
+	if b.refs != nil {
+		b.refs[at] = s.ref
 	}
-	p.count(r, s.examined, s.lost, p.t.directChunk)
+	b.count(r, s.examined, s.lost, b.t.directChunk)
 	return nil
 }
 
@@ -485,16 +496,21 @@ const (
 	// calls: assembly cannot be preempted. A call takes some 30 microseconds.
 	kernelWords = 2048
 
-	// flights is how many searches a kernel has in flight at most; the assembly has room for as
-	// many. 64 insert a fifth more than 32 on an AMD
-	// Zen 5 (122 and 101 million words a second), and 1 to 5 % more on an Intel Sapphire Rapids.
-	flights = 64
+	// maxFlights is how many searches a kernel has in flight at most: the assembly has room for as
+	// many.
+	maxFlights = 64
 )
 
-// slots is how many searches are in flight of a piece of n words. While the first lines arrive
+// tuning is how the kernels ask for lines. Answers do not depend on it.
+type tuning struct {
+	flights int  // searches in flight at most
+	write   bool // insertions prefetch lines to write to them
+}
+
+// slots is how many searches are in flight of a piece of n. While the first lines arrive
 // nothing can be compared, and while the last words are compared no line arrives: so fewer of a
 // small piece. Of 64 words, 24 in flight insert a quarter more than 64 on an Intel Sapphire Rapids.
-func slots(n int) uint64 { return uint64(min((n+1)/2, 16+n/8, flights)) }
+func (u tuning) slots(n int) uint64 { return uint64(min((n+1)/2, 16+n/8, u.flights)) }
 
 // kernelWork is the arguments and results of a kernel. The assembly knows the offsets.
 //
@@ -556,7 +572,7 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 		base:  uintptr(unsafe.Pointer(unsafe.SliceData(v.flat))) - uintptr(v.first)*8,
 		lines: t.buckets / lineBuckets,
 		words: unsafe.SliceData(words), results: unsafe.SliceData(results),
-		n: uint64(len(words)), slots: slots(len(words)),
+		n: uint64(len(words)), slots: t.tuning.slots(len(words)),
 		limit: t.limit / lineBuckets, chunkMask: uint64(t.cfg.firstChunk())/lineBuckets - 1,
 		end:     (v.first + uint64(len(v.flat))) * 8,
 		limited: uint64(v.exhausted(insert)),
@@ -567,7 +583,7 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 	if insert {
 		w.insert = 1
 	}
-	search(t.kernel, &w)
+	search(t.kernel, &w, insert && t.tuning.write)
 	runtime.KeepAlive(t) // w has its memory as a number
 	if insert {
 		c.inserted += w.ended
@@ -588,6 +604,145 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 	c.extra += w.extra
 	// Whole lines: the bucket of the last line at which a search ended is not recorded.
 	c.longest = max(c.longest, min(w.most+1, w.limit)*lineBuckets)
+}
+
+// shortPiece is how many elements the kernel for short ones works on in one piece.
+const shortPiece = 1024
+
+// shortFlight is an element in the ring of the kernel.
+type shortFlight struct {
+	line     uint64 // that is examined next: bytes from bucket 0
+	index    uint32 // of the element
+	examined uint32 // lines
+	slot     *uint64
+	bucket   uint64 // that refers to slot; before there is one, the hash
+}
+
+// elementWork is the arguments and results of the kernel for elements of shortWords words at most.
+// The assembly knows the offsets.
+//
+// It does with lines what the kernels for words do. Where a line has the fingerprint it prefetches
+// the slot, and compares the element one turn later. An insertion stores the element in the next
+// of the free slots. Without one left the kernel returns, and continues when there are more. It
+// leaves to elementSearch what is rare: another element with the same fingerprint, a closed bucket,
+// the end of the span, the limit, slots that are not directly addressable, and insertions when no
+// arena has a slot.
+type elementWork struct {
+	base      uintptr // as in kernelWork
+	lines     uint64
+	items     *uint64
+	results   *Result // unfinished: left to elementSearch
+	refs      *Ref    // nil: not wanted
+	n         uint64
+	slots     uint64
+	limit     uint64
+	chunkMask uint64
+	insert    uint64
+	end       uint64
+	whole     uint64
+	bytes     uint64 // of an element
+	crosses   uint64 // 1: a slot may be in two lines
+	write     uint64 // 1: lines of buckets are prefetched to write to them
+	segments  *[]uint64
+	rankBits  uint64
+	rankMask  uint64
+	free      *Ref   // the next free slot
+	freeEnd   *Ref   // where the free slots end
+	noFree    uint64 // 1: there will be no more
+
+	next, visit, flying uint64 // where the kernel continues; it has ended when none is flying
+	absent              uint64 // searches that did not find their element
+	left                uint64 // that elementSearch has to end
+	lost, extra         uint64
+	most                uint64
+
+	ring [maxFlights]shortFlight
+}
+
+// short reports whether the kernel for short elements searches batches.
+func (t *table) short() bool {
+	return t.kernel != kernelPortable && !t.isStrings() && t.width <= shortWords
+}
+
+// runShort searches for short elements, a piece at a time.
+func (b *batch) runShort(s *elementSearch) error {
+	for at := 0; at < len(b.results); at += shortPiece {
+		if err := b.shortPiece(s, at, min(shortPiece, len(b.results)-at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shortPiece searches for n elements from item at on.
+func (b *batch) shortPiece(s *elementSearch, at, n int) error {
+	t, v, a := b.t, s.v, b.t.arenas
+	items := b.items[at*t.width:][:n*t.width]
+	w := elementWork{
+		base:  uintptr(unsafe.Pointer(unsafe.SliceData(v.flat))) - uintptr(v.first)*8,
+		lines: t.buckets / lineBuckets,
+		items: unsafe.SliceData(items), results: &b.results[at],
+		n: uint64(n), slots: t.tuning.slots(n),
+		limit: t.limit / lineBuckets, chunkMask: uint64(t.cfg.firstChunk())/lineBuckets - 1,
+		end:   (v.first + uint64(len(v.flat))) * 8,
+		bytes: uint64(t.width) * 8, segments: unsafe.SliceData(a.regions.Segments),
+		rankBits: uint64(a.rankBits), rankMask: 1<<a.rankBits - 1,
+	}
+	if b.refs != nil {
+		w.refs = &b.refs[at]
+	}
+	if !a.inLine {
+		w.crosses = 1
+	}
+	if v.whole {
+		w.whole = 1
+	}
+	if b.insert {
+		w.insert = 1
+	}
+	if b.insert && t.tuning.write {
+		w.write = 1
+	}
+	inserted := uint64(0)
+	for {
+		free := s.held.usable()
+		w.free = unsafe.SliceData(free)
+		w.freeEnd = (*Ref)(unsafe.Add(unsafe.Pointer(w.free), len(free)*8))
+		begin := uintptr(unsafe.Pointer(w.free))
+		searchShort(&w)
+		used := int(uintptr(unsafe.Pointer(w.free))-begin) / 8
+		s.held.begin += used
+		inserted += uint64(used)
+		if w.flying == 0 {
+			break
+		}
+		if err := s.held.fill(); err != nil {
+			return err
+		}
+		if s.held.begin == s.held.end {
+			w.noFree = 1
+		}
+	}
+	runtime.KeepAlive(t)
+	b.inserted += inserted
+	b.notFound += w.absent
+	b.found += w.n - inserted - w.absent - w.left
+	b.lost += w.lost
+	b.extra += w.extra
+	b.longest = max(b.longest, min(w.most+1, w.limit)*lineBuckets)
+	for i := 0; w.left > 0; i++ {
+		if b.results[at+i] != unfinished {
+			continue
+		}
+		w.left--
+		element := items[i*t.width:][:t.width]
+		hash := hashElement(element)
+		err := b.searchOne(s, at+i, element, fingerprintKey(hash), t.home(hash)-v.first, 0)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // firstLine inserts single words in assembly, as far as the first line is enough: up to load 0.5

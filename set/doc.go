@@ -125,13 +125,18 @@
 //
 //	searchBlock      words, portable; findInLine compares the line      direct.go
 //	search           words, the whole search in assembly                kernel_amd64.s
+//	searchShort      elements of up to 64 bytes, in assembly            kernel_amd64.s
 //	elementPipeline  elements; compareLine, also in assembly            direct.go
+//
+// searchShort leaves to elementSearch what is rare. How many searches the assembly has in flight,
+// and by which instruction insertions prefetch, depends on the processor (thisProcessor); [Stats]
+// and farhash doctor say it.
 //
 // A single FindOrPut first tries the line of its home in assembly (firstLine).
 //
-// TestKernelsAgree compares the loops for words, TestSameAnswersOnEveryEngine all of them with a
-// plain map, FuzzSet and FuzzElements streams of operations. Scripts (scripts_test.go) and the
-// lab check what concurrent calls may answer.
+// TestKernelsAgree compares the loops for words, TestShortElements searchShort with elementSearch,
+// TestSameAnswersOnEveryEngine all of them with a plain map, FuzzSet and FuzzElements streams of
+// operations. Scripts (scripts_test.go) and the lab check what concurrent calls may answer.
 //
 // # Access
 //

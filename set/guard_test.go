@@ -20,6 +20,9 @@ type guarded struct {
 	rng *rand.Rand
 }
 
+// tunings are of all processors, and of none.
+var tunings = []tuning{{maxFlights, true}, {maxFlights, false}, {32, true}, {3, false}}
+
 // eachGuarded has a test run for each kernel in assembly, on tables of a few and of many lines, and
 // on parts of tables, from empty to full.
 func eachGuarded(t *testing.T, fn func(t *testing.T, g guarded)) {
@@ -42,6 +45,7 @@ func eachGuarded(t *testing.T, fn func(t *testing.T, g guarded)) {
 						if !g.v.last {
 							g.closeSome()
 						}
+						g.tuning = tunings[i%len(tunings)]
 						fn(t, g)
 					}
 				})

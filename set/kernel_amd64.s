@@ -56,13 +56,18 @@
 	XORQ  DX, AX  \
 	IMULQ R15, AX
 
+#define READ_LINE PREFETCHT0 (DI)(DX*1)
+
+// PREFETCHW (DI)(DX*1), which the assembler has no name for.
+#define WRITE_LINE BYTE $0x0F; BYTE $0x0D; BYTE $0x0C; BYTE $0x17
+
 // START takes the next word into slot R9: hash, home line, prefetch.
-#define START \
+#define START(PREFETCH) \
 	MOVQ  (SI)(R12*8), BX   \
 	HASH                    \
 	MULQ  WORK_LINES(CX)    \
 	SHLQ  $6, DX            \
-	PREFETCHT0 (DI)(DX*1)   \
+	PREFETCH                \
 	MOVQ  DX, FLY_LINE(R9)  \
 	MOVQ  R12, FLY_INDEX(R9) \
 	INCQ  R12
@@ -106,7 +111,7 @@
 	JMP  visit
 
 // KERNEL is the search loop around a way to scan a line.
-#define KERNEL(SCAN) \
+#define KERNEL(SCAN, PREFETCH) \
 	MOVQ w+0(FP), CX          \
 	MOVQ WORK_BASE(CX), DI    \
 	MOVQ WORK_WORDS(CX), SI   \
@@ -124,7 +129,7 @@ fill:                         \
 	JGE  filled               \
 	CMPQ R9, R11              \
 	JGE  filled               \
-	START                     \
+	START(PREFETCH)           \
 	ADDQ $FLY_BYTES, R9       \
 	JMP  fill                 \
 filled:                       \
@@ -156,7 +161,7 @@ again:                        \
 refill:                       \
 	CMPQ R12, WORK_N(CX)      \
 	JGE  drain                \
-	START                     \
+	START(PREFETCH)           \
 	ADVANCE                   \
 lost:                         \
 	TESTQ AX, AX              \
@@ -196,7 +201,7 @@ within:                       \
 	CMPQ WORK_WHOLE(CX), $0   \
 	JEQ  unfinished           \
 inside:                       \
-	PREFETCHT0 (DI)(DX*1)     \
+	PREFETCH                  \
 	MOVQ DX, FLY_LINE(R9)     \
 	ADVANCE                   \
 closed:                       \
@@ -267,11 +272,20 @@ end:                          \
 // func searchAVX512(w *kernelWork)
 TEXT ·searchAVX512(SB), 0, $1024-8
 	VPXOR Y5, Y5, Y5
-	KERNEL(SCAN512)
+	KERNEL(SCAN512, READ_LINE)
+
+// func searchAVX512Write(w *kernelWork)
+TEXT ·searchAVX512Write(SB), 0, $1024-8
+	VPXOR Y5, Y5, Y5
+	KERNEL(SCAN512, WRITE_LINE)
 
 // func searchAVX2(w *kernelWork)
 TEXT ·searchAVX2(SB), 0, $1024-8
-	KERNEL(SCAN256)
+	KERNEL(SCAN256, READ_LINE)
+
+// func searchAVX2Write(w *kernelWork)
+TEXT ·searchAVX2Write(SB), 0, $1024-8
+	KERNEL(SCAN256, WRITE_LINE)
 
 // func insertFirst(f *firstLine, word uint64) Result
 TEXT ·insertFirst(SB), NOSPLIT, $0-17
@@ -345,5 +359,368 @@ next:
 	JMP  next
 
 done:
+	VZEROUPPER
+	RET
+
+// The layout of elementWork and of a flight of it; a test keeps it in step.
+#define ELEM_BASE 0
+#define ELEM_LINES 8
+#define ELEM_ITEMS 16
+#define ELEM_RESULTS 24
+#define ELEM_REFS 32
+#define ELEM_N 40
+#define ELEM_SLOTS 48
+#define ELEM_LIMIT 56
+#define ELEM_CHUNK 64
+#define ELEM_INSERT 72
+#define ELEM_END 80
+#define ELEM_WHOLE 88
+#define ELEM_BYTES 96
+#define ELEM_CROSSES 104
+#define ELEM_WRITE 112
+#define ELEM_SEGMENTS 120
+#define ELEM_RANKBITS 128
+#define ELEM_RANKMASK 136
+#define ELEM_FREE 144
+#define ELEM_FREEEND 152
+#define ELEM_NOFREE 160
+#define ELEM_NEXT 168
+#define ELEM_VISIT 176
+#define ELEM_FLYING 184
+#define ELEM_ABSENT 192
+#define ELEM_LEFT 200
+#define ELEM_LOST 208
+#define ELEM_EXTRA 216
+#define ELEM_MOST 224
+#define ELEM_RING 232
+#define SLOT_AT 16
+#define SLOT_BUCKET 24
+#define SLOT_BYTES 32
+
+// The bits of a bucket below the fingerprint.
+#define REF_BITS 36
+
+// The digits of pi of hashElement.
+#define PI0 $0x243F6A8885A308D3
+#define PI1 $0x13198A2E03707344
+#define PI2 $0xA4093822299F31D0
+#define PI3 $0x082EFA98EC4E6C89
+
+// FOLD multiplies AX by BX, and makes AX and BX the one half of the product and the other, xored.
+#define FOLD \
+	MULQ BX     \
+	XORQ DX, AX \
+	MOVQ AX, BX
+
+// HASH_NEXT makes R8 the hash of element R12, if there is one. It has hashElement written out, with
+// its own names for labels. No store waits for it before the next locked instruction, which would
+// wait for the store.
+#define HASH_NEXT(pair, odd, last, end) \
+	CMPQ  R12, ELEM_N(CX)      \
+	JGE   end                  \
+	MOVQ  R12, R15             \
+	MOVQ  ELEM_BYTES(CX), R14  \
+	IMULQ R14, R15             \
+	ADDQ  SI, R15              \
+	ADDQ  R15, R14             \
+	MOVQ  PI0, BX              \
+pair:                          \
+	LEAQ  16(R15), BP          \
+	CMPQ  BP, R14              \
+	JHI   odd                  \
+	MOVQ  PI1, AX              \
+	XORQ  (R15), AX            \
+	XORQ  8(R15), BX           \
+	FOLD                       \
+	MOVQ  BP, R15              \
+	JMP   pair                 \
+odd:                           \
+	MOVQ  PI2, BP              \
+	XORQ  BP, BX               \
+	CMPQ  R15, R14             \
+	JEQ   last                 \
+	MOVQ  PI1, AX              \
+	XORQ  (R15), AX            \
+	FOLD                       \
+	XORQ  BP, BX               \
+last:                          \
+	MOVQ  PI3, AX              \
+	FOLD                       \
+	MOVQ  BX, R8               \
+end:
+
+// BEGIN takes element R12 into flight R9: home line, prefetch.
+#define BEGIN(write, begun) \
+	MOVQ  R8, SLOT_BUCKET(R9)  \
+	MOVQ  R8, AX               \
+	MULQ  ELEM_LINES(CX)       \
+	SHLQ  $6, DX               \
+	CMPQ  ELEM_WRITE(CX), $0   \
+	JNE   write                \
+	READ_LINE                  \
+	JMP   begun                \
+write:                         \
+	WRITE_LINE                 \
+begun:                         \
+	MOVQ  DX, FLY_LINE(R9)     \
+	MOVQ  R12, FLY_INDEX(R9)   \
+	MOVQ  $0, SLOT_AT(R9)      \
+	INCQ  R12
+
+// ANSWER stores the result of flight R9.
+#define ANSWER(result) \
+	MOVQ ELEM_RESULTS(CX), R15 \
+	MOVL FLY_INDEX(R9), AX     \
+	MOVB $result, (R15)(AX*1)
+
+// SLOT makes R15 the address of the slot with the reference AX, and jumps where it is not directly
+// addressable. AX and BP are used.
+#define SLOT(none) \
+	MOVQ  AX, BP                \
+	ANDQ  ELEM_RANKMASK(CX), BP \
+	LEAQ  (BP)(BP*2), BP        \
+	MOVQ  ELEM_SEGMENTS(CX), R15 \
+	MOVQ  (R15)(BP*8), R15      \
+	TESTQ R15, R15              \
+	JEQ   none                  \
+	MOVQ  ELEM_RANKBITS(CX), BP \
+	SHRXQ BP, AX, AX            \
+	IMULQ ELEM_BYTES(CX), AX    \
+	ADDQ  AX, R15
+
+// ITEM makes AX the address of the element of flight R9, and BP the number of its words.
+#define ITEM \
+	MOVL  FLY_INDEX(R9), AX  \
+	MOVQ  ELEM_BYTES(CX), BP \
+	IMULQ BP, AX             \
+	ADDQ  SI, AX             \
+	SHRQ  $3, BP
+
+// NAME stores the reference of bucket R14 as the one of flight R9, if references are wanted.
+#define NAME \
+	MOVQ ELEM_REFS(CX), R15 \
+	TESTQ R15, R15          \
+	JEQ  refill             \
+	SHLQ $(64-REF_BITS), R14 \
+	SHRQ $(64-REF_BITS), R14 \
+	MOVL FLY_INDEX(R9), AX  \
+	MOVQ R14, (R15)(AX*8)
+
+// func searchShort(w *elementWork)
+TEXT ·searchShort(SB), 0, $16-8
+	MOVQ w+0(FP), CX
+	MOVQ ELEM_BASE(CX), DI
+	MOVQ ELEM_ITEMS(CX), SI
+	MOVQ ELEM_NEXT(CX), R12
+	MOVQ ELEM_FREE(CX), R13
+	VPXOR Y5, Y5, Y5
+	LEAQ ELEM_RING(CX), R10
+	MOVQ ELEM_VISIT(CX), R9
+	MOVQ ELEM_FLYING(CX), R11
+	ADDQ R10, R9
+	ADDQ R10, R11
+	HASH_NEXT(firstPair, firstOdd, firstLast, firstEnd)
+	CMPQ R10, R11
+	JNE  visit // it continues
+	MOVQ ELEM_SLOTS(CX), R11
+	SHLQ $5, R11
+	ADDQ R10, R11
+
+fill:
+	CMPQ R12, ELEM_N(CX)
+	JGE  filled
+	CMPQ R9, R11
+	JGE  filled
+	BEGIN(fillWrite, fillBegun)
+	HASH_NEXT(fillPair, fillOdd, fillLast, fillEnd)
+	ADDQ $SLOT_BYTES, R9
+	JMP  fill
+
+filled:
+	MOVQ R9, R11
+	MOVQ R10, R9
+
+visit:
+	MOVQ SLOT_AT(R9), R15
+	TESTQ R15, R15
+	JNE  compare
+	MOVQ FLY_LINE(R9), DX
+	MOVQ SLOT_BUCKET(R9), BX
+	SHLQ $REF_BITS, BX
+	BTSQ $63, BX
+
+again:
+	VMOVDQU   (DI)(DX*1), Y0
+	VMOVDQU   32(DI)(DX*1), Y1
+	VMOVMSKPD Y0, AX
+	VMOVMSKPD Y1, R14
+	SHLL      $4, R14
+	ORL       AX, R14
+	XORL      $255, R14 // the empty buckets
+	VMOVQ     BX, X2
+	VPBROADCASTQ X2, Y2
+	VPXOR     Y0, Y2, Y0
+	VPXOR     Y1, Y2, Y1
+	VPSRLQ    $REF_BITS, Y0, Y0
+	VPSRLQ    $REF_BITS, Y1, Y1
+	VPCMPEQQ  Y0, Y5, Y0
+	VPCMPEQQ  Y1, Y5, Y1
+	VMOVMSKPD Y0, AX
+	VMOVMSKPD Y1, BP
+	SHLL      $4, BP
+	ORL       BP, AX // the buckets with the fingerprint
+	JNE       candidate
+	TESTL     R14, R14
+	JEQ       full
+	TZCNTL    R14, R14
+	LEAQ      (DX)(R14*8), R14
+	ADDQ      DI, R14 // the first empty bucket
+	CMPQ      ELEM_INSERT(CX), $0
+	JEQ       absent
+
+	CMPQ R13, ELEM_FREEEND(CX)
+	JEQ  pause
+	MOVQ (R13), AX
+	ORQ  AX, BX
+	SLOT(left)
+	ITEM
+
+store:
+	DECQ  BP
+	VMOVQ (AX)(BP*8), X6
+	VMOVQ X6, (R15)(BP*8)
+	JNE   store
+	XORQ  AX, AX
+	LOCK
+	CMPXCHGQ BX, (R14)
+	JNE  lost
+	ADDQ $8, R13
+	ANSWER(3)
+	MOVQ BX, R14
+	NAME
+
+refill:
+	CMPQ R12, ELEM_N(CX)
+	JGE  drain
+	BEGIN(nextWrite, nextBegun)
+	HASH_NEXT(nextPair, nextOdd, nextLast, nextEnd)
+
+advance:
+	ADDQ $SLOT_BYTES, R9
+	CMPQ R9, R11
+	JLT  visit
+	MOVQ R10, R9
+	JMP  visit
+
+candidate:
+	TZCNTL AX, AX
+	LEAQ (DX)(AX*8), AX
+	MOVQ (DI)(AX*1), AX
+	MOVQ AX, SLOT_BUCKET(R9)
+	SHLQ $(64-REF_BITS), AX
+	SHRQ $(64-REF_BITS), AX
+	SLOT(left)
+	PREFETCHT0 (R15)
+	MOVQ R15, SLOT_AT(R9)
+	CMPQ ELEM_CROSSES(CX), $0
+	JEQ  advance
+	MOVQ ELEM_BYTES(CX), AX
+	PREFETCHT0 -8(R15)(AX*1)
+	JMP  advance
+
+compare:
+	ITEM
+
+word:
+	MOVQ -8(AX)(BP*8), DX
+	CMPQ DX, -8(R15)(BP*8)
+	JNE  left
+	DECQ BP
+	JNE  word
+	ANSWER(2)
+	MOVQ SLOT_BUCKET(R9), R14
+	NAME
+	JMP  refill
+
+lost:
+	TESTQ AX, AX
+	JNS  left
+	INCQ ELEM_LOST(CX)
+	JMP  again // with the same slot
+
+absent:
+	CMPQ (R14), $1
+	JEQ  left
+	INCQ ELEM_ABSENT(CX)
+	ANSWER(1)
+	JMP  refill
+
+full:
+	MOVL FLY_EXAMINED(R9), AX
+	INCL AX
+	CMPQ AX, ELEM_LIMIT(CX)
+	JEQ  left
+	MOVL AX, FLY_EXAMINED(R9)
+	CMPQ AX, ELEM_MOST(CX)
+	JLS  shorter
+	MOVQ AX, ELEM_MOST(CX)
+
+shorter:
+	TESTQ ELEM_CHUNK(CX), AX
+	JNE  within
+	INCQ ELEM_EXTRA(CX)
+
+within:
+	ADDQ $64, DX
+	CMPQ DX, ELEM_END(CX)
+	JNE  inside
+	XORQ DX, DX
+	CMPQ ELEM_WHOLE(CX), $0
+	JEQ  left
+
+inside:
+	PREFETCHT0 (DI)(DX*1)
+	MOVQ DX, FLY_LINE(R9)
+	JMP  advance
+
+pause:
+	CMPQ ELEM_NOFREE(CX), $0
+	JNE  left
+	JMP  leave
+
+left:
+	INCQ ELEM_LEFT(CX)
+	MOVQ ELEM_CHUNK(CX), BP // what elementSearch will count
+	POPCNTQ BP, BP
+	MOVL FLY_EXAMINED(R9), AX
+	SHRXQ BP, AX, AX
+	SUBQ AX, ELEM_EXTRA(CX)
+	ANSWER(5)
+	JMP  refill
+
+drain:
+	SUBQ $SLOT_BYTES, R11
+	CMPQ R10, R11
+	JEQ  end
+	CMPQ R9, R11
+	JEQ  turn
+	VMOVDQU (R11), Y0
+	VMOVDQU Y0, (R9)
+	JMP  visit
+
+turn:
+	MOVQ R10, R9
+	JMP  visit
+
+end:
+	MOVQ R10, R9
+
+leave:
+	MOVQ R12, ELEM_NEXT(CX)
+	MOVQ R13, ELEM_FREE(CX)
+	SUBQ R10, R9
+	SUBQ R10, R11
+	MOVQ R9, ELEM_VISIT(CX)
+	MOVQ R11, ELEM_FLYING(CX)
 	VZEROUPPER
 	RET

@@ -44,6 +44,7 @@ type space struct {
 	auto   *auto                 // chooses C, nil if it is given or memory is direct
 	oldest atomic.Pointer[table] // the first that this rank does not know to have moved
 	kernel kernel                // searches batches
+	tuning tuning                // of kernels in assembly
 
 	sessions core.Pool[*session]
 	batches  core.Batches
@@ -119,6 +120,7 @@ func newSpace(ctx context.Context, its items, cfg ElementsConfig) (*space, error
 		sp.auto, sp.chunk = newAuto(), maxAutoChunk
 	}
 	var err error
+	sp.tuning = thisProcessor()
 	if sp.kernel, err = chooseKernel(&cfg); err == nil {
 		sp.marks, err = newMarks(ctx, sp)
 	}

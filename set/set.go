@@ -638,7 +638,7 @@ func (s *anySet) Stats() Stats {
 	if t.first.base != nil && stats.Inserted > 0 {
 		stats.LongestProbe = max(stats.LongestProbe, lineBuckets)
 	}
-	stats.Kernel, stats.InFlight = t.searching()
+	t.searching(&stats)
 	return stats
 }
 

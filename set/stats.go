@@ -28,6 +28,10 @@ type Stats struct {
 	// InFlight is how many searches of a batch are in flight at most: in the kernel, and without
 	// one on a queue.
 	InFlight int
+	// Prefetch is the instruction by which batches of words and of elements of up to 64 bytes ask
+	// for lines to insert into, PREFETCHW or PREFETCHT0: it and InFlight depend on the processor.
+	// Empty where Kernel is portable.
+	Prefetch string
 
 	// Access is how batches reach memory that this rank cannot address directly, and why.
 	Access ship.Choice
@@ -42,17 +46,21 @@ type Stats struct {
 	Queues rma.Stats
 }
 
-// searching is Kernel and InFlight.
-func (t *table) searching() (string, int) {
+// searching fills in how batches are searched for.
+func (t *table) searching(s *Stats) {
+	s.Kernel = string(t.kernel)
 	switch {
 	case !t.batches.Any:
-		return "", t.cfg.Depth
-	case t.arenas != nil:
-		return string(t.kernel), stageRing * stageBlock
+		s.Kernel, s.InFlight = "", t.cfg.Depth
+	case t.arenas != nil && !t.short():
+		s.InFlight = stageRing * stageBlock
 	case t.kernel == kernelPortable:
-		return string(t.kernel), blockWords
+		s.InFlight = blockWords
+	case t.tuning.write:
+		s.InFlight, s.Prefetch = t.tuning.flights, "PREFETCHW"
+	default:
+		s.InFlight, s.Prefetch = t.tuning.flights, "PREFETCHT0"
 	}
-	return string(t.kernel), flights
 }
 
 // FullError says that something could not be inserted. What was stored stays.

@@ -111,7 +111,11 @@ func kernel(ctx context.Context) doctor.Finding {
 	defer s.Close()
 	is := s.Stats()
 	f.Message = fmt.Sprintf("%s, with %d searches in flight", is.Kernel, is.InFlight)
-	f.Values = map[string]any{"kernel": is.Kernel, "inFlight": is.InFlight}
+	if is.Prefetch != "" {
+		f.Message += ", and " + is.Prefetch + " for insertions"
+	}
+	f.Values = map[string]any{"kernel": is.Kernel, "inFlight": is.InFlight,
+		"prefetch": is.Prefetch}
 	return f
 }
 
