@@ -420,7 +420,7 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 		answer[i] = uint64(b.refs[i])<<resultBits | uint64(r)
 	}
 	t.tally.addServed(&b.counts)
-	t.tend(&b.counts, b.insert)
+	t.tend(&b.counts, b.insert, true)
 	return n, err
 }
 

@@ -204,8 +204,9 @@ func (t *table) refused() error {
 }
 
 // claim returns a piece that has not moved, as far as this rank knows. Others may be moving it as
-// well. ok is false if all have moved.
-func (t *table) claim() (rank, piece int, ok bool, err error) {
+// well. ok is false if all have moved. Without far a piece of memory that this process cannot address
+// is left to others: then it is -1.
+func (t *table) claim(far bool) (rank, piece int, ok bool, err error) {
 	p, ranks := &t.progress, t.job.Size()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,6 +219,9 @@ func (t *table) claim() (rank, piece int, ok bool, err error) {
 		switch {
 		case err != nil:
 			return 0, 0, false, err
+		case n > 0 && !far && p.known > 0 && t.regions.Here(rank) == nil:
+			p.pending = p.pending[:0] // it looks again when it comes back
+			return rank, -1, true, nil
 		case n > 0 && p.known == 0:
 			piece, p.pending = p.pending[0], p.pending[1:]
 			return rank, piece, true, nil
@@ -229,8 +233,13 @@ func (t *table) claim() (rank, piece int, ok bool, err error) {
 	return 0, 0, false, nil
 }
 
-// tend does for growth what the calls need that counts are of.
-func (t *table) tend(c *counts, insert bool) {
+// tend does for growth what the calls need that counts are of, which are this rank's or, if served,
+// others'.
+//
+// To move a piece by one-sided operations takes thousands of them, and its owner a few microseconds.
+// The owner moves it as well when it answers requests. So where batches are shipped only calls that
+// are not move the pieces of others: the owner may be one that nobody asks.
+func (t *table) tend(c *counts, insert, served bool) {
 	p := &t.progress
 	switch {
 	case t.last, p.stuck.Load():
@@ -260,7 +269,8 @@ func (t *table) tend(c *counts, insert bool) {
 		p.wanted.Store(t.refused() == nil) // a later sample tries again
 	}
 	if p.moving.Load() {
-		_, _ = t.help(max(moved/t.pieceLen(), least))
+		far := !served && (!t.batches.Ships() || moved < t.pieceLen())
+		_, _ = t.help(max(moved/t.pieceLen(), least), far)
 	}
 }
 
@@ -272,13 +282,14 @@ func (t *table) learn() {
 	}
 }
 
-// help has up to n pieces of a table move. done says that all have.
-func (t *table) help(n uint64) (done bool, err error) {
+// help has up to n pieces of a table move, with far also of memory that this process cannot address.
+// done says that all have.
+func (t *table) help(n uint64, far bool) (done bool, err error) {
 	if n > 0 {
 		t.learn()
 	}
 	for ; n > 0 && t.oldest.Load() == t; n-- {
-		rank, piece, ok, err := t.claim()
+		rank, piece, ok, err := t.claim(far)
 		if err != nil {
 			return false, err
 		}
@@ -287,6 +298,9 @@ func (t *table) help(n uint64) (done bool, err error) {
 			_ = t.marks.raise(0, cellOldest, t.gen+1) // others find out without it
 			t.advance(t.gen + 1)
 			return true, nil
+		}
+		if piece < 0 {
+			return false, nil
 		}
 		if err := t.movePiece(rank, piece); err != nil {
 			return false, err
@@ -499,7 +513,7 @@ func (sp *space) settle(ctx context.Context) ([]*table, error) {
 		if err != nil || len(all) == 1 {
 			return all, err
 		}
-		done, err := all[0].help(1)
+		done, err := all[0].help(1, true)
 		if all[0].progress.stuck.Load() {
 			return all, nil
 		}

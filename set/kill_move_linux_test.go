@@ -238,7 +238,7 @@ func (m *killedMove) die(k *killMove) error {
 	})
 	sp := m.space()
 	for sp.oldest.Load().gen == 0 {
-		if _, err := sp.oldest.Load().help(1); err != nil {
+		if _, err := sp.oldest.Load().help(1, true); err != nil {
 			return err
 		}
 	}
@@ -283,7 +283,7 @@ func (m *killedMove) goOn(keys, more []int) (inserted int, err error) {
 		return inserted, err
 	}
 	for sp.oldest.Load().gen == 0 {
-		if _, err := sp.oldest.Load().help(1); err != nil {
+		if _, err := sp.oldest.Load().help(1, true); err != nil {
 			return inserted, err
 		}
 	}

@@ -126,7 +126,7 @@ func (m *moving) run(t *testing.T, place *mark.Mark, visit int, help uint64) {
 	visits := 0
 	place.Intercept(t, func() {
 		if visits++; visits == visit {
-			_, err := m.spaces[1].oldest.Load().help(help)
+			_, err := m.spaces[1].oldest.Load().help(help, true)
 			must(t, err)
 			all()
 			add(8)
@@ -134,7 +134,7 @@ func (m *moving) run(t *testing.T, place *mark.Mark, visit int, help uint64) {
 		}
 	})
 	for m.spaces[0].oldest.Load().gen == 0 {
-		_, err := m.spaces[0].oldest.Load().help(1)
+		_, err := m.spaces[0].oldest.Load().help(1, true)
 		must(t, err)
 	}
 	all()

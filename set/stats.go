@@ -144,7 +144,7 @@ func (t *table) fullError(noArena bool) *FullError {
 // ended counts operations, does for growth what they need, and returns their error.
 func (b *batch) ended(err error) error {
 	b.t.tally.add(&b.counts)
-	b.t.tend(&b.counts, b.insert)
+	b.t.tend(&b.counts, b.insert, false)
 	if err == nil && b.full > 0 {
 		err = b.t.newest().fullError(b.noSlot > 0)
 	}

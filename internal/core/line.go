@@ -117,6 +117,9 @@ func (b *Batches) Access() ship.Choice {
 	return b.line.choice
 }
 
+// Ships reports whether batches of some length are shipped.
+func (b *Batches) Ships() bool { return b.line != nil && b.line.choice.MinBatch < math.MaxInt }
+
 // worth reports whether any of n operations may be shipped.
 func (l *line) worth(n int) bool { return l != nil && n >= l.choice.MinBatch }
 
