@@ -16,6 +16,7 @@ var families = []struct {
 	{"referendum", referendum},
 	{"dekker", dekker},
 	{"kanban", kanban},
+	{"walker", walker},
 }
 
 // FamilyNames returns the names that [Family] knows.
@@ -27,13 +28,14 @@ func FamilyNames() []string {
 	return names
 }
 
-// Family returns the net of size n of the named family of the Model Checking Contest:
+// Family returns the net of size n of the named family, most of them of the Model Checking Contest:
 //
 //	philosophers  n dining philosophers, 2 to 100000: 3^n reachable states
 //	rwmutex       a lock of n readers and n writers, 1 to 1000: 2^n + n
 //	referendum    n voters, 1 to 100000: 3^n + 1
 //	dekker        mutual exclusion of n processes, 1 to 500: 2^(n-1)*(n+2)
 //	kanban        a production line with n cards in each of 4 cells, 1 to MaxTokens
+//	walker        a molecule that walks on a ring of n anchorages, 2 to 10000
 func Family(name string, n int) (*Net, error) {
 	for _, f := range families {
 		if f.name == name {
@@ -191,7 +193,7 @@ func span(first, n int) []int {
 	return s
 }
 
-// builder makes nets whose arcs all have weight 1.
+// builder makes nets. The weight of an arc is how often its place is named.
 type builder struct {
 	net *Net
 }
@@ -222,13 +224,17 @@ func (b builder) places(id string, n int, initial int64) int {
 // transition adds a transition between places, which are in any order.
 func (b builder) transition(id string, in, out []int) {
 	b.net.Transitions = append(b.net.Transitions,
-		Transition{ID: id, Name: id, In: plainArcs(in), Out: plainArcs(out)})
+		Transition{ID: id, Name: id, In: arcsOf(in), Out: arcsOf(out)})
 }
 
-func plainArcs(places []int) []Arc {
-	arcs := make([]Arc, len(places))
-	for i, p := range slices.Sorted(slices.Values(places)) {
-		arcs[i] = Arc{Place: p, Weight: 1}
+func arcsOf(places []int) []Arc {
+	var arcs []Arc
+	for _, p := range slices.Sorted(slices.Values(places)) {
+		if last := len(arcs) - 1; last >= 0 && arcs[last].Place == p {
+			arcs[last].Weight++
+		} else {
+			arcs = append(arcs, Arc{Place: p, Weight: 1})
+		}
 	}
 	return arcs
 }

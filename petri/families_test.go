@@ -90,6 +90,7 @@ func TestFamilySizes(t *testing.T) {
 	for name, sizes := range map[string][2]int{ // least and most
 		"philosophers": {2, 100_000}, "rwmutex": {1, 1000}, "referendum": {1, 100_000},
 		"dekker": {1, 500}, "kanban": {1, min(petri.MaxTokens, math.MaxInt)},
+		"walker": {2, 10_000},
 	} {
 		n, err := petri.Family(name, sizes[0])
 		if err != nil {
@@ -146,6 +147,31 @@ func TestKanbanIsTheNetOfTheContest(t *testing.T) {
 		if err != nil || int(got.States) != states || got.Deadlocks != 0 {
 			t.Errorf("kanban(%d) has %d states and %d deadlocks (%v); want %d and none",
 				i+1, got.States, got.Deadlocks, err, states)
+		}
+	}
+}
+
+// On a ring of up to 13 anchorages each is within reach of any other, so that the walker may have
+// used up any of them.
+func TestWalker(t *testing.T) {
+	for n := 2; n <= 10; n++ {
+		net, err := petri.Family("walker", n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocked := n / 4
+		intact := n - 1 - blocked
+		states := pow(3, blocked)
+		if intact > 0 {
+			states += pow(3, blocked) * intact * pow(2, intact-1)
+		}
+		if blocked > 0 {
+			states += blocked * pow(3, blocked-1) * pow(2, intact)
+		}
+		got, err := naive.Explore(net, 1_000_000)
+		if err != nil || got.States != states || got.MaxTokensPlace != 2 ||
+			len(net.Places) != n+blocked || len(net.Transitions) != n*(n-1)+2*blocked {
+			t.Errorf("walker(%d): %+v, %v; want %d states", n, got, err, states)
 		}
 	}
 }

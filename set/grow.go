@@ -204,8 +204,8 @@ func (t *table) refused() error {
 }
 
 // claim returns a piece that has not moved, as far as this rank knows. Others may be moving it as
-// well. ok is false if all have moved. Without far a piece of memory that this process cannot address
-// is left to others: then it is -1.
+// well. ok is false if all have moved. Without far a piece of memory that this process cannot
+// address is left to others: then it is -1.
 func (t *table) claim(far bool) (rank, piece int, ok bool, err error) {
 	p, ranks := &t.progress, t.job.Size()
 	p.mu.Lock()
@@ -236,9 +236,9 @@ func (t *table) claim(far bool) (rank, piece int, ok bool, err error) {
 // tend does for growth what the calls need that counts are of, which are this rank's or, if served,
 // others'.
 //
-// To move a piece by one-sided operations takes thousands of them, and its owner a few microseconds.
-// The owner moves it as well when it answers requests. So where batches are shipped only calls that
-// are not move the pieces of others: the owner may be one that nobody asks.
+// To move a piece by one-sided operations takes thousands of them, and its owner a few
+// microseconds. The owner moves it as well when it answers requests. So where batches are shipped
+// only calls that are not move the pieces of others: the owner may be one that nobody asks.
 func (t *table) tend(c *counts, insert, served bool) {
 	p := &t.progress
 	switch {
@@ -282,8 +282,8 @@ func (t *table) learn() {
 	}
 }
 
-// help has up to n pieces of a table move, with far also of memory that this process cannot address.
-// done says that all have.
+// help has up to n pieces of a table move, with far also of memory that this process cannot
+// address. done says that all have.
 func (t *table) help(n uint64, far bool) (done bool, err error) {
 	if n > 0 {
 		t.learn()

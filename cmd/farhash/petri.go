@@ -31,7 +31,8 @@ states (reachable markings) and arcs are known:
   rwmutex       2^N + N states, N*2^N + 2N arcs (N readers, N writers)
   referendum    3^N + 1 states, 2N*3^(N-1) + 1 arcs
   dekker        2^(N-1)*(N+2) states
-  kanban        160, 4600, 58400, 454475, 2546432, ... states`,
+  kanban        160, 4600, 58400, 454475, 2546432, ... states
+  walker        2, 5, 19, 47, 115, 275, ... states from N = 2 on`,
 		Example: `  farhash petri philosophers -n 12 -o philosophers-12.pnml
   farhash petri kanban -n 4 | farhash explore -`,
 		RunE: func(cmd *cobra.Command, given []string) error {

@@ -57,9 +57,18 @@ func BenchmarkExpand(b *testing.B) {
 		{"switches63", switches(63)},
 		{"philosophers200", mustFamily(b, "philosophers", 200)},
 		{"dekker60", mustFamily(b, "dekker", 60)},
+		{"walker21", mustFamily(b, "walker", 21)},
 		{"unbounded", counter(0, 1)},
 	} {
-		p := mustPack(b, bench.net, 32)
+		search := NewSearch(bench.net)
+		bits, err := search.begin()
+		if err != nil {
+			b.Fatal(err)
+		}
+		p, err := search.packing(bits)
+		if err != nil {
+			b.Fatal(err)
+		}
 		all := sample(p, 1024)
 		words := p.StateWords()
 		b.Run(bench.name, func(b *testing.B) {

@@ -18,7 +18,8 @@
 // out, and the analysis is repeated without them. A place that no semiflow
 // contains may still be bounded by a weighting that no transition increases.
 //
-// A place without a bound gets as many bits as Options.GuessBits says. A firing
+// A place without a bound gets as many bits as Options.GuessBits says. A [Search] begins with 1 to
+// 8: the most that take no more words than the fewest that random walks do not outgrow. A firing
 // that puts more tokens there gives an *explore.OverflowError; the caller
 // retries with a wider guess. With 32 bits a place holds up to 2^31 tokens, and
 // more is a plain error.
@@ -64,6 +65,12 @@
 // plus a bias, and its top bit says whether the condition holds. Small nets add
 // up the lanes of all transitions from tables, one row for some bits of the
 // packed marking. Large nets add up the entries of the fields that are not zero.
+//
+// Where the tables are smaller for it, a transition that needs so many tokens of places with fields
+// of their own has one bit and no lane. Rows then begin with these bits, which are combined by and:
+// a row takes the bit away where one of its places has too few tokens. One more bit says that no
+// place without a bound is so full that a firing could overflow it. So a net of 27 places and 260
+// transitions has rows of 12 words, where lanes alone take 76.
 //
 // # Properties
 //

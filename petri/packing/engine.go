@@ -1,33 +1,37 @@
 package packing
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 )
 
 // The sizes that decide how lanes are computed.
 const (
-	firstCache   = 32 << 10 // bytes of tables that stay in the nearest cache
-	secondCache  = 1 << 20  // bytes of tables that are still worth a lookup
+	firstCache   = 256 << 10 // bytes of tables that are looked up in a few nanoseconds
+	secondCache  = 1 << 20   // bytes of tables that are still worth a lookup
 	maxChunkBits = 11
 	minChunkBits = 4
 	fewLanes     = 12 // words of a row that are summed up quad by quad
 )
 
-// dense computes the lanes of a small net. It cuts the packed marking into
-// chunks of a few bits and adds up one row of a table for each chunk.
+// dense computes the masks and lanes of a small net. It cuts the packed marking into
+// chunks of a few bits, and combines one row of a table for each chunk: the bits of masks by and,
+// lanes by addition.
 type dense struct {
 	chunks []chunk
 	table  []uint64
-	stride int // words of a row: the lanes, filled up to a multiple of quad
+	masks  int // words of a row
+	stride int // words of a row: masks and lanes, filled up to a multiple of quad
 }
 
-// quad is the number of lane words that are added up together, in registers.
+// quad is the number of words that are combined together, in registers.
 const quad = 4
 
 // chunk is a bit range of a packed marking with the rows for its values.
 //
-// Invariant: no chunk cuts the field of a group, whose codes are not additive.
+// Invariant: no chunk cuts the field of a group, whose codes are not additive, nor a field that has
+// rules.
 type chunk struct {
 	word, shift int
 	mask        uint64 // of the value, shifted down
@@ -36,7 +40,7 @@ type chunk struct {
 	units       []unit
 }
 
-// unit is what a chunk is made of: one bit of a count, or a whole group.
+// unit is what a chunk is made of: one bit of a count, or a whole field.
 type unit struct {
 	field int
 	bit   int // of the count
@@ -61,9 +65,10 @@ type sparseField struct {
 	group bool
 }
 
-// chooseEngine builds the engine that takes fewer additions.
-func (g *program) chooseEngine() {
-	chunks := g.cut(minChunkBits)
+// tables returns the chunks of a dense engine, and how many words it combines. Where its tables
+// would be too large there are no chunks, and the cost is more than any.
+func (g *program) tables() (chunks []chunk, cost int) {
+	chunks = g.cut(minChunkBits)
 	for width := minChunkBits + 1; width <= maxChunkBits; width++ {
 		wider := g.cut(width)
 		if g.tableBytes(wider) > firstCache {
@@ -71,11 +76,10 @@ func (g *program) chooseEngine() {
 		}
 		chunks = wider
 	}
-	if g.tableBytes(chunks) <= secondCache && len(chunks)*g.stride() <= g.sparseCost() {
-		g.dense = g.tabulate(chunks)
-		return
+	if g.tableBytes(chunks) > secondCache {
+		return nil, math.MaxInt
 	}
-	g.sparse = g.list()
+	return chunks, len(chunks) * g.stride()
 }
 
 // sparseCost estimates the time of the sparse engine in additions of the dense
@@ -124,7 +128,7 @@ func (g *program) cut(width int) []chunk {
 	for _, i := range order {
 		f := &g.p.fields[i]
 		size := 1
-		if f.group {
+		if f.group || g.rules != nil && len(g.rules[i]) > 0 {
 			size = f.width
 		}
 		for bit := 0; bit < f.width; bit += size {
@@ -147,25 +151,23 @@ func (g *program) cut(width int) []chunk {
 // tabulate fills the tables. The bias is part of the rows of the first chunk.
 func (g *program) tabulate(chunks []chunk) *dense {
 	lanes := g.stride()
-	d := &dense{chunks: chunks, stride: lanes}
+	d := &dense{chunks: chunks, masks: g.masks, stride: lanes}
 	for i := range d.chunks {
 		c := &d.chunks[i]
 		c.base = len(d.table)
 		rows := make([]uint64, lanes<<c.width)
+		for j := range g.masks {
+			rows[j] = ^uint64(0)
+		}
 		if i == 0 {
 			copy(rows, g.bias)
 		}
 		at := 0
 		for _, u := range c.units {
-			for value := 1; value < 1<<u.width; value++ {
-				to := rows[value<<at*lanes:]
-				copy(to, rows[:lanes<<at])
-				steps, times := g.unitSteps(u, value)
-				for _, s := range steps {
-					for low := range 1 << at {
-						to[low*lanes+s.word] += s.step * times
-					}
-				}
+			for value := 1<<u.width - 1; value >= 0; value-- { // 0 is what the others copy
+				to := rows[value<<at*lanes:][:lanes<<at]
+				copy(to, rows)
+				g.addUnit(to, lanes, u, value)
 			}
 			at += u.width
 		}
@@ -174,16 +176,36 @@ func (g *program) tabulate(chunks []chunk) *dense {
 	return d
 }
 
+// addUnit adds what a unit with a value means to some rows.
+func (g *program) addUnit(rows []uint64, lanes int, u unit, value int) {
+	steps, times := g.unitSteps(u, value)
+	var rules []rule
+	if g.rules != nil {
+		rules = g.rules[u.field]
+	}
+	for row := range slices.Chunk(rows, lanes) {
+		for _, s := range steps {
+			row[s.word] += s.step * times
+		}
+		for _, r := range rules {
+			if tokens := g.p.fields[u.field].tokens(uint64(value), r.place); tokens < r.least ||
+				tokens > r.most {
+				row[r.word] &^= r.bit
+			}
+		}
+	}
+}
+
 // unitSteps returns what a unit with a value adds to the lanes.
 func (g *program) unitSteps(u unit, value int) (steps []wordStep, times uint64) {
 	f := &g.p.fields[u.field]
 	switch {
 	case !f.group:
 		return g.columns[f.places[0]], uint64(value) << u.bit
-	case value <= len(f.places):
+	case value > 0 && value <= len(f.places):
 		return g.columns[f.places[value-1]], 1
 	default:
-		return nil, 0 // a code that no marking has
+		return nil, 0 // no place, or a code that no marking has
 	}
 }
 
@@ -208,42 +230,60 @@ func (g *program) list() *sparse {
 	return s
 }
 
-// evaluate stores the lane words of a packed marking. There is room for stride
-// lane words.
+// evaluate stores the masks and lanes of a packed marking. There is room for stride words.
 func (d *dense) evaluate(state, lanes []uint64) {
 	if d.stride > fewLanes {
 		d.evaluateRows(state, lanes)
 		return
 	}
-	for lane := 0; lane < d.stride; lane += quad {
+	for word := 0; word < d.masks; word += quad {
+		w, x, y, z := ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)
+		for i := range d.chunks {
+			row := (*[quad]uint64)(d.table[d.chunks[i].row(state, d.stride)+word:])
+			w &= row[0]
+			x &= row[1]
+			y &= row[2]
+			z &= row[3]
+		}
+		to := (*[quad]uint64)(lanes[word:])
+		to[0], to[1], to[2], to[3] = w, x, y, z
+	}
+	for word := d.masks; word < d.stride; word += quad {
 		var w, x, y, z uint64
 		for i := range d.chunks {
-			c := &d.chunks[i]
-			at := c.base + int(state[c.word]>>(c.shift&63)&c.mask)*d.stride + lane
-			row := (*[quad]uint64)(d.table[at:])
+			row := (*[quad]uint64)(d.table[d.chunks[i].row(state, d.stride)+word:])
 			w += row[0]
 			x += row[1]
 			y += row[2]
 			z += row[3]
 		}
-		to := (*[quad]uint64)(lanes[lane:])
+		to := (*[quad]uint64)(lanes[word:])
 		to[0], to[1], to[2], to[3] = w, x, y, z
 	}
+}
+
+// row is where the row of a packed marking begins in the table.
+func (c *chunk) row(state []uint64, stride int) int {
+	return c.base + int(state[c.word]>>(c.shift&63)&c.mask)*stride
 }
 
 // evaluateRows is evaluate for long rows, which are better read in one go.
 func (d *dense) evaluateRows(state, lanes []uint64) {
 	lanes = lanes[:d.stride]
 	for i := range d.chunks {
-		c := &d.chunks[i]
-		at := c.base + int(state[c.word]>>(c.shift&63)&c.mask)*d.stride
+		at := d.chunks[i].row(state, d.stride)
 		row := d.table[at : at+d.stride]
 		if i == 0 {
 			copy(lanes, row)
 			continue
 		}
-		for j, x := range row {
-			lanes[j] += x
+		masks := lanes[:d.masks]
+		for j, x := range row[:d.masks] {
+			masks[j] &= x
+		}
+		sums := lanes[d.masks:]
+		for j, x := range row[d.masks:] {
+			sums[j] += x
 		}
 	}
 }

@@ -47,10 +47,11 @@ func (e *expander) Expand(state, out []uint64) ([]uint64, error) {
 	}
 	given := len(out)
 	var err error
-	if len(state) == 1 && !e.g.checks {
+	guarded := e.g.guarded && e.lanes[0]&e.g.calm == 0
+	if len(state) == 1 && !e.g.resting && !guarded {
 		out = e.fireOneWord(state[0], out)
 	} else {
-		out, err = e.fire(state, out)
+		out, err = e.fire(state, out, guarded)
 	}
 	if e.examiner != nil && err == nil {
 		e.examine(state, (len(out)-given)/len(state))
@@ -65,7 +66,7 @@ func (e *expander) Findings() []uint64 { return e.findings }
 func (e *expander) Found() int { return e.found }
 
 // fireOneWord appends the successors if a packed marking is one word and
-// the lanes say all there is to know.
+// masks and lanes say all there is to know.
 func (e *expander) fireOneWord(state uint64, out []uint64) []uint64 {
 	for i := range e.g.batches {
 		enabled := e.g.batches[i].enabled(e.lanes)
@@ -80,8 +81,9 @@ func (e *expander) fireOneWord(state uint64, out []uint64) []uint64 {
 	return out
 }
 
-// fire appends the successors of any packed marking.
-func (e *expander) fire(state, out []uint64) ([]uint64, error) {
+// fire appends the successors of any packed marking. Unless it is guarded no firing overflows a
+// place.
+func (e *expander) fire(state, out []uint64, guarded bool) ([]uint64, error) {
 	most := 0 // or less, where conditions are left to test
 	for i := range e.g.batches {
 		most += bits.OnesCount64(e.g.batches[i].enabled(e.lanes))
@@ -94,9 +96,9 @@ func (e *expander) fire(state, out []uint64) ([]uint64, error) {
 			if len(slot.rest) > 0 && !e.p.holds(state, slot.rest) {
 				continue
 			}
-			for _, guard := range slot.guards {
-				if e.p.tokens(state, guard.place) > guard.most {
-					return out, e.overflow(state, slot.transition, guard.place)
+			if guarded {
+				if place := e.p.overflown(state, slot); place >= 0 {
+					return out, e.overflow(state, slot.transition, place)
 				}
 			}
 			n := len(out)
@@ -108,6 +110,16 @@ func (e *expander) fire(state, out []uint64) ([]uint64, error) {
 		}
 	}
 	return out, nil
+}
+
+// overflown returns a place that a firing overflows, or -1.
+func (p *Packing) overflown(state []uint64, slot *slot) int {
+	for _, guard := range slot.guards {
+		if p.tokens(state, guard.place) > guard.most {
+			return guard.place
+		}
+	}
+	return -1
 }
 
 // overflow returns the error for a firing that puts too many tokens in a place.

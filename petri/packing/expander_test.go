@@ -14,18 +14,20 @@ import (
 	"github.com/farhash/farhash/petri"
 )
 
-// engines returns the packing as it is, and with the engine that New did not
-// choose.
+// engines returns the packing as it is, and with each engine that New may choose.
 func engines(p *Packing) map[string]*Packing {
-	other := *p
-	program := *p.program
-	other.program = &program
-	if program.dense != nil {
-		program.dense, program.sparse = nil, program.list()
-	} else {
-		program.dense, program.sparse = program.tabulate(program.cut(minChunkBits)), nil
+	with := func(masks, tables bool) *Packing {
+		other := *p
+		other.program = assemble(&other, masks)
+		if tables {
+			other.program.dense = other.program.tabulate(other.program.cut(minChunkBits))
+		} else {
+			other.program.sparse = other.program.list()
+		}
+		return &other
 	}
-	return map[string]*Packing{"chosen": p, "other": &other}
+	return map[string]*Packing{"chosen": p, "sparse": with(false, false),
+		"dense": with(false, true), "masks": with(true, true)}
 }
 
 // randomNets calls test with nets of all sorts.
@@ -271,5 +273,34 @@ func TestPeaksStartEmpty(t *testing.T) {
 	p := mustPack(t, counter(7, 1), 0)
 	if got := p.NewExpander().Findings(); slices.Max(got) != 0 {
 		t.Errorf("findings %v before the first state", got)
+	}
+}
+
+// Firings that overflow a place are found with masks as without: where the place has a field of its
+// own, where its field is too wide for a mask, and where it has none.
+func TestMasksKeepGuards(t *testing.T) {
+	var two sketch
+	a, b := two.place(1), two.place(0)
+	two.transition(arcs{a: 1}, arcs{a: 1, b: 1})
+	var implied sketch
+	c, d, switched := implied.place(0), implied.place(0), implied.place(1)
+	implied.transition(arcs{switched: 1}, arcs{switched: 1, c: 1, d: 1})
+	for _, test := range []struct {
+		net   *petri.Net
+		guess int
+		calm  bool
+	}{{&two.net, 2, true}, {&two.net, 12, false}, {&implied.net, 2, false}} {
+		p := mustPack(t, test.net, test.guess)
+		if calm := assemble(p, true).calm != 0; calm != test.calm {
+			t.Errorf("guess %d: one bit for all guards: %v", test.guess, calm)
+		}
+		for name, p := range engines(p) {
+			got, err := walk(p, 1<<14, func(_, _ []uint64) {})
+			var overflow *explore.OverflowError
+			if want := 1<<test.guess - 1; !errors.As(err, &overflow) || got.states != want {
+				t.Errorf("%s engine, guess %d: %d states and %v; want %d", name, test.guess,
+					got.states, err, want)
+			}
+		}
 	}
 }

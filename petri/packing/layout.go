@@ -42,12 +42,11 @@ func (p *Packing) setWidths(guess int) error {
 			return fmt.Errorf("place %s has %d tokens in the initial marking: "+
 				"use a net with 0 to 2^31 tokens in a place", p.net.Places[i].ID, m0)
 		}
-		if bound <= petri.MaxTokens {
+		if bound != unbounded {
 			p.width[i] = bits.Len64(uint64(bound))
 			p.limit[i] = bound
 			continue
 		}
-		p.s.bound[i] = unbounded
 		p.width[i] = max(guess, bits.Len64(uint64(p.s.initial[i])))
 		p.limit[i] = min(int64(1)<<p.width[i]-1, petri.MaxTokens)
 	}
@@ -206,7 +205,11 @@ func (p *Packing) tokens(state []uint64, place int) int64 {
 		return p.s.initial[place]
 	}
 	f := &p.fields[at]
-	value := f.value(state)
+	return f.tokens(f.value(state), place)
+}
+
+// tokens returns the tokens of one of the places where the field has a value.
+func (f *field) tokens(value uint64, place int) int64 {
 	if !f.group {
 		return int64(value)
 	}

@@ -58,7 +58,13 @@ func New(net *petri.Net, opts Options) (*Packing, error) {
 		return nil, fmt.Errorf("guess of %d bits for a place without a bound: use 1 to %d",
 			guess, maxGuessBits)
 	}
-	p := &Packing{net: net, guess: guess, s: analyse(net)}
+	return newPacking(analyse(net), guess, opts.Properties)
+}
+
+// newPacking lays out the packed markings of a net that has been analysed.
+func newPacking(s *structure, guess int, asked []property.Property) (*Packing, error) {
+	net := s.net
+	p := &Packing{net: net, guess: guess, s: s}
 	if err := p.setWidths(guess); err != nil {
 		return nil, err
 	}
@@ -77,7 +83,7 @@ func New(net *petri.Net, opts Options) (*Packing, error) {
 	if err := p.pack(p.s.initial, p.initial); err != nil {
 		return nil, fmt.Errorf("packing the initial marking of net %s: %w", net.Name, err)
 	}
-	if err := p.ask(opts.Properties); err != nil {
+	if err := p.ask(asked); err != nil {
 		return nil, err
 	}
 	p.program = compile(p)

@@ -1,6 +1,9 @@
 package packing
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 const (
 	// mergedBits is the widest lane that a merged condition may take before it
@@ -21,16 +24,24 @@ const (
 // of the lane says whether the condition holds. A token count is a linear
 // function of the packed marking, and so is a lane. Adding up one word for each
 // part of the packed marking thus tests many transitions at once.
+//
+// A condition on a place with a field of its own needs no sum. A program with masks has one bit,
+// and no lane, for each transition that has no other conditions: the value of a field takes the bit
+// away where the condition does not hold. The words of these bits come before the lanes.
 type program struct {
 	p       *Packing
+	masks   int      // words of bits, filled up to a multiple of quad; lanes follow
+	rules   [][]rule // by field: what takes bits away, nil without masks
+	calm    uint64   // the bit of the first word that is set where no guard needs to be tested
 	batches []batch
 	slots   []slot   // by batch * 64 + top bit of the lane
 	step    []uint64 // by slot: the change of a packed marking of one word
-	bias    []uint64 // by lane word: its value when all fields are zero
+	bias    []uint64 // by word: all bits, or the lanes when all fields are zero
 	columns [][]wordStep
 	sumWord int // the lane word with the token sum, times the common divisor
 	peaks   []peakLane
-	checks  bool // some slot has guards
+	guarded bool // some slot has guards
+	resting bool // some slot has conditions that no lane tests
 	dense   *dense
 	sparse  *sparse
 }
@@ -71,6 +82,14 @@ type peakLane struct {
 	limit       int64 // the most tokens of the place
 }
 
+// rule takes a bit of a mask away unless a place has so many tokens.
+type rule struct {
+	word        int
+	bit         uint64
+	place       int
+	least, most int64
+}
+
 // condition is a weighted token sum that must reach a threshold.
 type condition struct {
 	weights   vector // by place
@@ -86,13 +105,38 @@ func (c *condition) power() int {
 	return bits.Len64(uint64(need - 1))
 }
 
-// compile builds the program of a packing whose fields are placed.
+// compile builds the program of a packing whose fields are placed, and the engine that takes the
+// fewest additions.
 func compile(p *Packing) *program {
-	g := &program{p: p}
-	g.columns = make([][]wordStep, len(p.net.Places))
+	g := assemble(p, false)
+	chunks, cost := g.tables()
+	if sparse := g.sparseCost(); sparse < cost {
+		chunks, cost = nil, sparse
+	}
+	masked := assemble(p, true)
+	if fewer, less := masked.tables(); less < cost {
+		g, chunks = masked, fewer
+	}
+	if chunks != nil {
+		g.dense = g.tabulate(chunks)
+	} else {
+		g.sparse = g.list()
+	}
+	return g
+}
+
+// assemble builds a program without an engine. One with masks needs tables.
+func assemble(p *Packing, masks bool) *program {
+	g := &program{p: p, columns: make([][]wordStep, len(p.net.Places))}
+	if masks {
+		g.addMasks()
+	}
 	used := wordBits
 	for t := range p.net.Transitions {
-		if conditions, possible := g.conditions(t); possible && p.s.live[t] {
+		if !p.s.live[t] || masks && g.local(t) {
+			continue
+		}
+		if conditions, possible := g.conditions(t); possible {
 			n := min(len(conditions), maxPlanes)
 			used = g.addTransition(t, conditions[:n], conditions[n:], used)
 		}
@@ -104,8 +148,83 @@ func compile(p *Packing) *program {
 		}
 	}
 	g.addPeaks()
-	g.chooseEngine()
 	return g
+}
+
+// addMasks gives a bit to each transition that is local. The first bit of all is for the guards of
+// all transitions.
+func (g *program) addMasks() {
+	g.rules = make([][]rule, len(g.p.fields))
+	g.calm = 1
+	g.addMask()
+	g.bias[0] = g.calm
+	used := 1
+	for t := range g.p.net.Transitions {
+		if !g.p.s.live[t] {
+			continue
+		}
+		g.keepCalm(t)
+		if !g.local(t) {
+			continue
+		}
+		if used == wordBits {
+			g.addMask()
+			used = 0
+		}
+		word := len(g.batches) - 1
+		bit := uint64(1) << used
+		g.batches[word].top |= bit
+		g.bias[word] |= bit
+		g.slots[word*wordBits+used] = g.slot(t, nil)
+		for _, a := range g.p.net.Transitions[t].In {
+			if len(g.p.s.effects[a.Place]) > 0 {
+				g.addRule(rule{word, bit, a.Place, a.Weight, math.MaxInt64})
+			}
+		}
+		used++
+	}
+	g.masks = (len(g.bias) + quad - 1) / quad * quad
+	g.bias = append(g.bias, make([]uint64, g.masks-len(g.bias))...)
+}
+
+// addMask adds a word of bits.
+func (g *program) addMask() {
+	g.batches = append(g.batches, batch{first: len(g.bias), planes: 1})
+	g.bias = append(g.bias, 0)
+	g.addSlots()
+}
+
+func (g *program) addRule(r rule) {
+	field := g.p.where[r.place].field
+	g.rules[field] = append(g.rules[field], r)
+}
+
+// keepCalm has places take the bit of the guards away where t would overflow them.
+func (g *program) keepCalm(t int) {
+	for _, guard := range g.p.guards(t) {
+		if g.calm == 0 || !g.alone(guard.place) {
+			g.calm = 0
+			return
+		}
+		g.addRule(rule{0, g.calm, guard.place, 0, guard.most})
+	}
+}
+
+// local reports whether the conditions of t are on places with fields of their own.
+func (g *program) local(t int) bool {
+	for _, a := range g.p.net.Transitions[t].In {
+		constant := len(g.p.s.effects[a.Place]) == 0
+		if a.Weight > g.p.limit[a.Place] || !constant && !g.alone(a.Place) {
+			return false
+		}
+	}
+	return true
+}
+
+// alone reports whether one field that a chunk can hold has the tokens of a place.
+func (g *program) alone(place int) bool {
+	field := g.p.where[place].field
+	return field >= 0 && g.p.fields[field].width <= maxChunkBits
 }
 
 // addTransition gives a transition its lanes, in the last batch if there is
@@ -139,11 +258,16 @@ func (g *program) addTransition(t int, conditions, rest []condition, used int) i
 			g.addPlace(word, shift, w.index, w.coef)
 		}
 	}
+	g.addSlots()
+	g.slots[(len(g.batches)-1)*wordBits+top] = g.slot(t, rest)
+	return used + width
+}
+
+// addSlots makes slots for all batches.
+func (g *program) addSlots() {
 	for len(g.slots) < len(g.batches)*wordBits {
 		g.slots = append(g.slots, slot{transition: -1})
 	}
-	g.slots[(len(g.batches)-1)*wordBits+top] = g.slot(t, rest)
-	return used + width
 }
 
 // addPlace adds weight times the tokens of a place to a lane.
@@ -253,16 +377,21 @@ func (g *program) scale(c *condition) {
 
 // slot returns the firing of a transition.
 func (g *program) slot(t int, rest []condition) slot {
-	p := g.p
-	s := slot{transition: t, steps: p.steps(t), rest: rest}
-	g.checks = g.checks || len(rest) > 0
+	s := slot{transition: t, steps: g.p.steps(t), rest: rest, guards: g.p.guards(t)}
+	g.resting = g.resting || len(s.rest) > 0
+	g.guarded = g.guarded || len(s.guards) > 0
+	return s
+}
+
+// guards returns the places that a firing of t may overflow.
+func (p *Packing) guards(t int) []guard {
+	var guards []guard
 	for _, c := range changes(&p.net.Transitions[t]) {
 		if c.coef > 0 && p.s.bound[c.index] == unbounded {
-			s.guards = append(s.guards, guard{c.index, p.limit[c.index] - c.coef})
-			g.checks = true
+			guards = append(guards, guard{c.index, p.limit[c.index] - c.coef})
 		}
 	}
-	return s
+	return guards
 }
 
 // steps returns the change of a packed marking by one firing of t.

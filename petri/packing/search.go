@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 
@@ -16,9 +17,13 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// guesses are the bits that a place without a structural bound gets, one after the
-// other, until the search fits. All ranks widen alike.
-var guesses = []int{8, 16, 32}
+// narrow and wide are the bits that places without a structural bound may get. A search begins with
+// narrow ones, see begin, or the first wide ones, and continues with wider ones until it fits. All
+// ranks widen alike.
+var (
+	narrow = []int{1, 2, 4}
+	wide   = []int{8, 16, 32}
+)
 
 // Search explores a net. Ranks of one process share it, so that each packing is made
 // once; it is safe for concurrent use.
@@ -26,8 +31,10 @@ type Search struct {
 	net        *petri.Net
 	properties []property.Property
 
-	mu       sync.Mutex
-	packings map[int]*Packing // by guess
+	mu        sync.Mutex
+	structure *structure       // nil before the first packing
+	packings  map[int]*Packing // by guess
+	first     int              // the guess to begin with, 0 if that is not known
 }
 
 // NewSearch returns a search of net that answers properties. With properties it ends when
@@ -44,11 +51,78 @@ func (s *Search) packing(guessBits int) (*Packing, error) {
 		return p, nil
 	}
 	clear(s.packings) // ranks widen together, and a packing may be large
-	p, err := New(s.net, Options{GuessBits: guessBits, Properties: s.properties})
+	p, err := s.pack(guessBits)
 	if err == nil {
 		s.packings[guessBits] = p
 	}
 	return p, err
+}
+
+func (s *Search) pack(guessBits int) (*Packing, error) {
+	if s.structure == nil {
+		s.structure = analyse(s.net)
+	}
+	return newPacking(s.structure, guessBits, s.properties)
+}
+
+// begin is the guess that a search begins with. Few words to a marking are worth more than a search
+// that is begun again costs: of the guesses up to the first wide one it is the widest that takes no
+// more words than the narrowest that random walks do not outgrow.
+func (s *Search) begin() (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first > 0 {
+		return s.first, nil
+	}
+	fewest := 0
+	for _, bits := range append(narrow[:len(narrow):len(narrow)], wide[0]) {
+		p, err := s.pack(bits)
+		if err != nil && s.first == 0 {
+			return 0, err
+		}
+		if err != nil || fewest > 0 && p.setWords() > fewest {
+			break
+		}
+		if fewest == 0 && bits < wide[0] && p.outgrown() {
+			continue
+		}
+		s.first, fewest = bits, p.setWords()
+		s.packings = map[int]*Packing{bits: p}
+		if !p.guessed() {
+			break
+		}
+	}
+	return s.first, nil
+}
+
+// setWords is how many words a set takes for a marking: a word of a set has a bit fewer.
+func (p *Packing) setWords() int { return max(p.words, p.bits/wordBits+1) }
+
+// The length of random walks, and of all of them in words that an expander works on.
+const (
+	walkSteps = 1 << 8
+	walkWords = 1 << 20
+)
+
+// outgrown reports whether random walks meet a marking that does not fit.
+func (p *Packing) outgrown() bool {
+	rng := rand.New(rand.NewPCG(1, 2)) // the same on all ranks
+	e := p.NewExpander()
+	state := slices.Clone(p.initial)
+	var out []uint64
+	steps := max(walkSteps, walkWords/(p.words+p.program.stride()))
+	for step := 1; p.guessed() && step <= steps; step++ {
+		var err error
+		if out, err = e.Expand(state, out[:0]); err != nil {
+			return true
+		}
+		if len(out) == 0 || step%walkSteps == 0 {
+			copy(state, p.initial)
+			continue
+		}
+		copy(state, out[rng.IntN(len(out)/p.words)*p.words:])
+	}
+	return false
 }
 
 // Run explores all reachable markings on the ranks of job. A search that outgrows a
@@ -57,7 +131,11 @@ func (s *Search) packing(guessBits int) (*Packing, error) {
 // returned is the one that fit.
 func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 	*explore.Result, *Packing, error) {
-	for i, bits := range guesses {
+	bits, err := s.begin()
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
 		p, err := s.packing(bits)
 		if err != nil {
 			return nil, nil, err
@@ -70,15 +148,15 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 		var overflow *explore.OverflowError
 		var other *explore.OtherModelError
 		again := errors.As(err, &overflow) || errors.As(err, &other)
-		if again && p.guessed() && i < len(guesses)-1 {
-			if overflow != nil {
-				opts.Resume = "" // its states do not fit the wider packing
-			}
-			continue
+		wider := slices.IndexFunc(wide, func(more int) bool { return more > bits })
+		if !again || !p.guessed() || wider < 0 {
+			return res, p, err
 		}
-		return res, p, err
+		if overflow != nil {
+			opts.Resume = "" // its states do not fit the wider packing
+		}
+		bits = wide[wider]
 	}
-	return nil, nil, errors.New("packing: no guess is left") // not reached: the last one returns
 }
 
 // identity is a text that differs between nets, between packings of a net and between questions.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/property"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -73,4 +74,29 @@ func TestResumeWithWiderGuess(t *testing.T) {
 		t.Fatal(err)
 	}
 	resumes(t, search, opts)
+}
+
+// A search begins with as many bits as its words have room for, and with no more words than the
+// markings take that random walks meet.
+func TestFirstGuess(t *testing.T) {
+	full := mustFamily(t, "walker", 28) // 63 bits with a guess of 2, and one more
+	full.Places = append(full.Places, petri.Place{ID: "more", Initial: 1})
+	full.Transitions = append(full.Transitions, petri.Transition{ID: "less",
+		In: []petri.Arc{{Place: len(full.Places) - 1, Weight: 1}}})
+	for _, test := range []struct {
+		net  *petri.Net
+		bits int
+	}{
+		{counter(0, 1), 8},
+		{mustFamily(t, "walker", 13), 4},
+		{mustFamily(t, "walker", 21), 2},
+		{mustFamily(t, "walker", 28), 2},
+		{full, 4},
+		{mustFamily(t, "philosophers", 30), 1},
+	} {
+		bits, err := NewSearch(test.net).begin()
+		if err != nil || bits != test.bits {
+			t.Errorf("%s: a guess of %d bits, %v; want %d", test.net.Name, bits, err, test.bits)
+		}
+	}
 }

@@ -48,9 +48,15 @@ func analyse(net *petri.Net) *structure {
 		s.findFlows(flows)
 		s.findSlackBounds(slack)
 		if !s.dropDead() || round == maxRounds {
-			return s
+			break
 		}
 	}
+	for p, bound := range s.bound {
+		if bound > petri.MaxTokens {
+			s.bound[p] = unbounded
+		}
+	}
+	return s
 }
 
 // newStructure returns what is known without invariants.
