@@ -165,10 +165,18 @@ func (t *maps) shape(ctx context.Context, job rma.Job, shape mapShape,
 		return err
 	}
 	sample := newMapSample(job.Rank(), shape, uint64(t.records), int(t.lookups), len(flat))
+	tables := mapTables{x: x, flat: flat}
+	tables.way, err = limit.Choose(func(w limit.Way) (float64, error) {
+		err := job.Barrier(ctx)
+		start := time.Now()
+		w.Reads(flat, sample.places)
+		return 1 / time.Since(start).Seconds(), err
+	})
 	for turn := 0; turn < t.turns && err == nil; turn++ {
 		for _, impl := range t.impls {
 			if err == nil {
-				err = t.measure(ctx, job, impl, mapTables{x, t.peers[impl], flat}, sample, emit)
+				tables.peer = t.peers[impl]
+				err = t.measure(ctx, job, impl, tables, sample, emit)
 			}
 		}
 	}
@@ -184,6 +192,7 @@ type mapTables struct {
 	x    *index.Index
 	peer peer
 	flat []uint64
+	way  limit.Way // the fastest one to read flat
 }
 
 // measure measures a way to look up. Collective.
@@ -272,7 +281,7 @@ func (s *mapSample) run(impl mapImpl, in mapTables) (sum uint64, err error) {
 			}
 		}
 	case limitReads:
-		sum = limit.Reads(in.flat, s.places)
+		sum = in.way.Reads(in.flat, s.places)
 	default:
 		sum = in.peer(s)
 	}
