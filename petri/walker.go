@@ -10,7 +10,7 @@ import "fmt"
 // An anchorage has 2 tokens where the walker is, 1 while it is intact and none when it is used up
 // or blocked: no invariant bounds them. The net has n anchorages and n/4 blockades, 12n + n/2
 // transitions from n = 13 on, and 6 steps to either side at most. It has the shape of the DNAwalker
-// nets of the Model Checking Contest: 21 anchorages are like DNAwalker-08.
+// nets of the Model Checking Contest: 21 anchorages have about the size of DNAwalker-08.
 func walker(n int) (*Net, error) {
 	const maxSize, reach, apart = 10_000, 6, 4
 	if err := checkSize("anchorages", n, 2, maxSize); err != nil {

@@ -70,7 +70,7 @@
 // of their own has one bit and no lane. Rows then begin with these bits, which are combined by and:
 // a row takes the bit away where one of its places has too few tokens. One more bit says that no
 // place without a bound is so full that a firing could overflow it. So a net of 27 places and 260
-// transitions has rows of 12 words, where lanes alone take 76.
+// transitions has rows of 12 words, where lanes of 8 bits alone take 76.
 //
 // # Properties
 //
