@@ -44,8 +44,8 @@ func vectorKernels() []kernel {
 // thisProcessor is a table and no trial, so that it is the same each time.
 //
 // PREFETCHW asks for a line that no other core has, as the compare-and-swap after it needs it. On
-// an AMD Zen 5 two goroutines insert 300 million words a second up to load 0.25 with it, and without
-// it 155 or 300, for minutes. On a Zen 4 two threads swap 190 to 200 million prefetched words a
+// an AMD Zen 5 two goroutines insert 300 million words a second up to load 0.25 with it, and 155 or
+// 300 without it, for minutes. On a Zen 4 two threads swap 190 to 200 million prefetched words a
 // second with PREFETCHW, whether 12 or 96 are in flight; with PREFETCHT0 it is 80 from 48 on. A Zen
 // 5 needs 64 in flight: with 32 it inserts a quarter less. On an Intel Sapphire Rapids 64 insert 1
 // to 5 % more than 32 by PREFETCHT0.
