@@ -107,11 +107,13 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// equalFingerprints searches pairs of elements of 8 bytes with the same fingerprint.
-func equalFingerprints() (elements []uint64) {
-	seen := map[uint64]uint64{}
+// equalFingerprints searches pairs of elements with the same fingerprint. Elements have a number,
+// which is returned, and zeros.
+func equalFingerprints(words int) (elements []uint64) {
+	seen, element := map[uint64]uint64{}, make([]uint64, words)
 	for i := uint64(0); i < 1<<17; i++ {
-		key := fingerprintKey(hashElement([]uint64{i}))
+		element[0] = i
+		key := fingerprintKey(hashElement(element))
 		if other, ok := seen[key]; ok {
 			elements = append(elements, other, i)
 		}
@@ -121,20 +123,27 @@ func equalFingerprints() (elements []uint64) {
 }
 
 // fingerprintsAreEqual inserts pairs of elements that only a comparison of the
-// whole element distinguishes, into tables so small that their searches meet both.
+// whole element distinguishes, into tables so small that their searches meet both. Short and long
+// elements have loops of their own.
 func fingerprintsAreEqual(t *testing.T) {
-	elements := equalFingerprints()
+	for _, words := range []int{1, shortWords + 1} {
+		fingerprintsOf(t, words)
+	}
+}
+
+func fingerprintsOf(t *testing.T, words int) {
+	elements := equalFingerprints(words)
 	if len(elements) < 64 {
 		t.Fatalf("only %d elements with equal fingerprints", len(elements))
 	}
 	for e := range engines {
 		for group := range slices.Chunk(elements, 16) {
-			sets, err := newElements(ranksOf(t, e, 2), ElementsConfig{ElementBytes: 8,
+			sets, err := newElements(ranksOf(t, e, 2), ElementsConfig{ElementBytes: 8 * words,
 				Config: Config{Buckets: 32}, Capacity: 32})
 			must(t, err)
-			buf := make([]byte, 0, len(group)*8)
-			for _, element := range group {
-				buf = binary.LittleEndian.AppendUint64(buf, element)
+			buf := make([]byte, len(group)*8*words)
+			for i, element := range group {
+				binary.LittleEndian.PutUint64(buf[i*8*words:], element)
 			}
 			results := make([]Result, len(group))
 			for _, want := range []Result{Inserted, Found} {

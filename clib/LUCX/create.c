@@ -68,6 +68,8 @@ static void explain(const fh_dht_shape *s, int code) {
 	farhash_refuse(code, text);
 	if (speaks(s->comm, code))
 		fprintf(stderr, "%s\n", text);
+	if (callable(s->comm)) // a program that ends the job now does not end who prints
+		MPI_Barrier(s->comm);
 }
 
 static uint64_t positive(int64_t size) { return size > 0 ? (uint64_t)size : 0; }

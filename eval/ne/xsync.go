@@ -186,7 +186,7 @@ type draws struct {
 	percent []uint8 // 0 to 99; a workload writes where it is small enough
 }
 
-// draws are those of n goroutines.
+// draws returns what each of n goroutines does.
 func (b *beside) draws(of measure.LawName, n int) []*draws {
 	law := measure.NewLaw(of, int(b.records))
 	for i := len(b.drawn[of]); i < n; i++ {
@@ -219,7 +219,7 @@ func (c *client) next(i int) (key []byte, write bool) {
 	return key, write
 }
 
-// check counts a value that was read and is not that of its key.
+// check counts a value that was read and belongs to another key.
 func (c *client) check(key, value []byte, ok bool) {
 	if !ok || len(value) != len(c.value) ||
 		binary.LittleEndian.Uint64(value) != binary.LittleEndian.Uint64(key) {
