@@ -157,14 +157,6 @@
 // blocks that a rank has; the next batch is gathered while one is shipped; and a rank remembers
 // 2^16 words.
 //
-// Million arcs a second of Philosophers-14 on one machine of two cores, where two hosts are network
-// namespaces that ship over TCP. The second line has 16 blocks expanded together, and nothing
-// remembered or gathered ahead:
-//
-//	           two hosts, 1 rank each   2 ranks each   one host, 1 rank   2 ranks
-//	as above             23                  13               41             67
-//	without              16                   9               39             62
-//
 // To compare a revision with the work tree on two hosts, as root: scripts/bench-hosts REVISION.
 //
 // # Sharing

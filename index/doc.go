@@ -55,13 +55,8 @@
 // lookups.
 //
 // Batches are several times as fast as single lookups: they overlap the waits for memory and
-// network. A single lookup allocates nothing (BenchmarkSingle). Million lookups a second of one
-// rank and of two, with 16 million records of 8+8 bytes, on two cores of an Intel Xeon (Sapphire
-// Rapids, 2 GHz, virtual), by farhash-eval lp index --impl ordered-direct --key-bytes 8
-// --value-bytes 8 --records 16Mi --lookups 4Mi:
-//
-//	one at a time     10.5  20.8
-//	batches of 1024   27    57
+// network. A single lookup allocates nothing (BenchmarkSingle). docs/benchmarks.md
+// has the rates, beside maps of one process.
 //
 // Over a network, requests and bytes of a lookup for a key that is there, 8-byte slots, as
 // counted, and ns by the cost model of LP 3.2 (TestTargets, TestLaw):

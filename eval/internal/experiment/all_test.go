@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash/rma"
@@ -46,6 +47,16 @@ func newFake(name string, restName string, rest int) *Experiment {
 		}}
 }
 
+// execute runs a command without progress, and returns what it prints.
+func execute(cmd *cobra.Command, args []string) (string, error) {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs(append(args, "-q"))
+	err := cmd.Execute()
+	return out.String(), err
+}
+
 // TestAll: experiments are run with the flags that they have in common, printed as one and
 // drawn separately; an error of one does not lose what others have measured.
 func TestAll(t *testing.T) {
@@ -53,12 +64,7 @@ func TestAll(t *testing.T) {
 	run := func(last int, args ...string) (string, error) {
 		cmd := All([]*Experiment{newFake("A", "a", 1), newFake("B", "b", 2),
 			newFake("C", "c", last)})
-		cmd.SilenceErrors, cmd.SilenceUsage = true, true
-		var out bytes.Buffer
-		cmd.SetOut(&out)
-		cmd.SetArgs(append(args, "-q"))
-		err := cmd.Execute()
-		return out.String(), err
+		return execute(cmd, args)
 	}
 	text, err := run(3, "--size", "9", "--plot", filepath.Join(dir, "x.svg"))
 	for _, want := range []string{"of A\nx=9 ranks=2", "of B", "of C", "5.000"} {
@@ -107,15 +113,7 @@ func TestReproducible(t *testing.T) {
 	e.Reproducible = true
 	e.Views[0].Columns = append(e.Views[0].Columns,
 		view.Column{Unit: "u", Head: "here", Here: true})
-	run := func(args ...string) (string, error) {
-		cmd := Command(e)
-		cmd.SilenceErrors, cmd.SilenceUsage = true, true
-		var out bytes.Buffer
-		cmd.SetOut(&out)
-		cmd.SetArgs(append(args, "-q"))
-		err := cmd.Execute()
-		return out.String(), err
-	}
+	run := func(args ...string) (string, error) { return execute(Command(e), args) }
 	text, err := run()
 	if err != nil || !strings.Contains(text, "here") || !strings.Contains(text, " cores") {
 		t.Errorf("with all: %q, %v", text, err)
