@@ -221,6 +221,18 @@ func (m *Map) full(items bool, memory error) *FullError {
 
 // Get appends the value of key to dst. ok is false when the key is not there.
 func (m *Map) Get(key, dst []byte) (value []byte, v Version, ok bool, err error) {
+	if m.shared != nil {
+		return m.getShared(key, dst)
+	}
+	return m.get(key, dst)
+}
+
+// getShared is get in a map whose file may be cut off.
+func (m *Map) getShared(key, dst []byte) (value []byte, v Version, ok bool, err error) {
+	defer m.fault.Recover(m.shared, core.CatchFaults(), &err)
+	if err := m.fault.Err(); err != nil {
+		return dst, 0, false, err
+	}
 	return m.get(key, dst)
 }
 

@@ -313,7 +313,7 @@ type table struct {
 	parts   uint64 // of a rank, that move one by one
 
 	// lines is the memory of all ranks from this table on, if a get may work on it: it is in one
-	// piece, without copies, and nobody can cut it off.
+	// piece, without copies.
 	lines [][lineSlots]uint64
 }
 
@@ -325,7 +325,7 @@ func (m *Map) table(gen, size uint64) *table {
 	for range size {
 		t.perRank = min(2*t.perRank, m.cfg.MaxSlots/m.ranks)
 	}
-	if m.batches.Whole != nil && m.stride == 1 && m.shared == nil {
+	if m.batches.Whole != nil && m.stride == 1 {
 		words := m.batches.Whole.Words[t.offset:]
 		t.lines = unsafe.Slice((*[lineSlots]uint64)(unsafe.Pointer(&words[0])),
 			len(words)/lineSlots)
