@@ -4,7 +4,7 @@
 //
 //	table1  NE Table 1: round trips by load, also of the paper's own protocol (package nessie)
 //	simulate  latencies of both on a simulated cluster, as NE 4 computes them
-//	ycsb    the core workloads of YCSB, beside Redis
+//	ycsb    the core workloads of YCSB, beside the protocol of the paper and Redis
 //	xsync   reads and writes of goroutines, beside an xsync.Map
 package ne
 

@@ -11,16 +11,18 @@ import (
 
 	"github.com/farhash/farhash/eval/internal/measure"
 	"github.com/farhash/farhash/eval/internal/redis"
+	"github.com/farhash/farhash/eval/ne/nessie"
 )
 
 // impl is what is measured with the workloads.
 type impl string
 
 const (
-	ours     impl = "kv"        // a map of package kv
-	oneSided impl = "one-sided" // the same with nothing but one-sided operations
-	shipped  impl = "shipped"   // the same with batches shipped to other hosts
-	aServer  impl = "redis"     // a server, and the ranks as its clients
+	ours      impl = "kv"        // a map of package kv
+	oneSided  impl = "one-sided" // the same with nothing but one-sided operations
+	shipped   impl = "shipped"   // the same with batches shipped to other hosts
+	thePapers impl = "nessie"    // the protocol of the paper
+	aServer   impl = "redis"     // a server, and the ranks as its clients
 )
 
 // store is where the calls of one rank go: Get and Put, none other.
@@ -39,8 +41,12 @@ type counts struct{ roundTrips, lost uint64 }
 
 // open makes an empty store. Collective.
 func (r *run) open(ctx context.Context) (store, error) {
-	if r.impl == aServer {
+	switch r.impl {
+	case aServer:
 		return r.openRedis(ctx)
+	case thePapers:
+		t, err := nessie.New(ctx, measure.TouchedJob{Job: r.job}, r.of.nessieConfig(r.job.Size()))
+		return nessieStore{t}, err
 	}
 	return r.openMap(ctx)
 }
@@ -79,6 +85,32 @@ func (s mapStore) counts() (sum counts) {
 func (s mapStore) served() (time.Duration, error) { return 0, nil }
 
 func (s mapStore) close(context.Context) error { return s.m.Close() }
+
+// nessieStore is a table of the paper's protocol.
+type nessieStore struct{ t *nessie.Table }
+
+func (s nessieStore) batch(calls []kv.Call) (err error) {
+	for i := 0; i < len(calls) && err == nil; i++ {
+		if c := &calls[i]; c.Kind == kv.Get {
+			c.Value, c.Done, err = s.t.Read(context.Background(), c.Key, c.Value)
+		} else {
+			err = s.t.Write(context.Background(), c.Key, c.Value)
+		}
+	}
+	return err
+}
+
+func (s nessieStore) counts() (sum counts) {
+	for _, kind := range s.t.Stats().Kinds {
+		sum.roundTrips += kind.RoundTrips
+		sum.lost += kind.Retries
+	}
+	return sum
+}
+
+func (s nessieStore) served() (time.Duration, error) { return 0, nil }
+
+func (s nessieStore) close(context.Context) error { return s.t.Close() }
 
 // redisStore is one rank's connection to a server that all ranks share.
 type redisStore struct {

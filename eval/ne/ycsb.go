@@ -18,6 +18,7 @@ import (
 	"github.com/farhash/farhash/eval/internal/record"
 	"github.com/farhash/farhash/eval/internal/redis"
 	"github.com/farhash/farhash/eval/internal/view"
+	"github.com/farhash/farhash/eval/ne/nessie"
 )
 
 // workload is what ranks do with a map: loading, and the core workloads of Cooper et al.:
@@ -58,6 +59,9 @@ const (
 	finalLoad    = .75 // of the slots, in the end
 	insertsSlack = 1.2 // workloads draw how many inserts they have
 	homesSlack   = 1.2 // ranks have about equally many keys
+
+	// maxNessieLoad is a little less than half, which is what two slots for a key allow.
+	maxNessieLoad = .45
 )
 
 // YCSB is the map beside Redis.
@@ -67,13 +71,16 @@ func YCSB() *experiment.Experiment {
 	}
 	return &experiment.Experiment{
 		Name:  "ycsb",
-		Short: "YCSB on the map, beside a Redis server",
+		Short: "YCSB on the map, beside the paper's protocol and a Redis server",
 		Long: `Measures how many operations a second a map does, and their latencies, with the
 workloads of YCSB on records drawn with a skew of 0.99 (Zipf): load (puts of new keys), a (50%
 reads, 50% updates), b (95% and 5%), c (reads), f (50% reads, 50% reads with a write of the same
 record), d (95% reads of the newest records, 5% inserts). Every read has to find its record,
 with a value that was written for it. On several hosts one-sided and shipped are the same map
 where batches reach other hosts by one-sided operations alone, or are shipped to them.
+
+nessie is the protocol of the paper, with its own cuckoo table. It has no batches: calls follow each
+other. It reaches memory by one-sided operations alone; --direct=false has the map do the same.
 
 With --redis a Redis server does the same in turns with the map: ranks are its clients, and
 batches are pipelines. "start" starts redis-server, without persistence and on a socket in a
@@ -88,6 +95,7 @@ time on the other; what its clients spend is not counted.`,
 			{Name: "KV", Title: "YCSB, thousand operations a second",
 				Columns: []view.Column{{Unit: "kop/s", Spread: true},
 					{Unit: "kop/s", Over: record.K("impl", string(oneSided))},
+					{Unit: "kop/s", Over: record.K("impl", string(thePapers))},
 					{Unit: "core-kop/s", Head: "a core"},
 					{Unit: "core-kop/s", Head: "/ redis", Over: record.K("impl", string(aServer))},
 					{Unit: "trips/op", Head: "round trips", Digits: 3}, whole("lost", "")},
@@ -110,6 +118,7 @@ type ycsb struct {
 	batches              []int
 	records, operations  experiment.Count
 	keyBytes, valueBytes int
+	nessieLoad           float64
 	redis                string
 	direct               bool
 
@@ -119,8 +128,8 @@ type ycsb struct {
 
 func newYCSB(flags *pflag.FlagSet) experiment.Runner {
 	y := &ycsb{flags: flags}
-	experiment.ChoiceVar(flags, &y.impls, "impl", []impl{ours, oneSided, shipped, aServer},
-		[]impl{ours},
+	experiment.ChoiceVar(flags, &y.impls, "impl", []impl{ours, oneSided, shipped,
+		thePapers, aServer}, []impl{ours},
 		"what is measured, a list of (redis too if --redis is given)")
 	experiment.ChoiceVar(flags, &y.workloads, "workload", workloads(), workloads(),
 		"what ranks do, a list of")
@@ -131,6 +140,8 @@ func newYCSB(flags *pflag.FlagSet) experiment.Runner {
 		"operations of each rank and workload")
 	flags.IntVar(&y.keyBytes, "key-bytes", 8, "length of keys")
 	flags.IntVar(&y.valueBytes, "value-bytes", 100, "length of values")
+	flags.Float64Var(&y.nessieLoad, "nessie-load", .25,
+		"load of the table of the paper's protocol in the end")
 	flags.StringVar(&y.redis, "redis", "", "measure Redis as well: start, HOST:PORT or unix:PATH")
 	flags.BoolVar(&y.direct, "direct", true, "use memory directly where it is addressable")
 	return y
@@ -155,7 +166,8 @@ func (y *ycsb) Check() error {
 	err := errors.Join(experiment.InRange("records", y.records, 1, maxRecords),
 		experiment.InRange("ops", y.operations, 1, maxOperations),
 		experiment.InRange("key-bytes", y.keyBytes, minPartBytes, kv.MaxSize),
-		experiment.InRange("value-bytes", y.valueBytes, minPartBytes, kv.MaxSize))
+		experiment.InRange("value-bytes", y.valueBytes, minPartBytes, kv.MaxSize),
+		experiment.InRange("nessie-load", y.nessieLoad, .01, maxNessieLoad))
 	if len(y.batches) == 0 {
 		err = errors.Join(err, errors.New("--batch needs a number"))
 	}
@@ -169,15 +181,18 @@ func (y *ycsb) Check() error {
 	return err
 }
 
+// keys is how many there are in the end, at most.
+func (y *ycsb) keys(ranks uint64) uint64 {
+	inserts := float64(uint64(y.operations)*workloadD.writePercent()*ranks) / 100
+	return uint64(y.records) + uint64(inserts*insertsSlack) + spareItems
+}
+
 // mapConfig has room for everything. A rank has the items of what it has put last: in the worst
 // case all that it puts while the others have not begun. It also has the items of the keys of its
 // slots that others put last, if these ship and it does not: each rank measures that by itself.
 func (y *ycsb) mapConfig(ranks int) kv.Config {
 	records, n := uint64(y.records), uint64(ranks)
-	inserts := uint64(float64(uint64(y.operations)*workloadD.writePercent()*n)/100*
-		insertsSlack) + spareItems
-	keys := records + inserts
-	puts := uint64(0)
+	keys, puts := y.keys(n), uint64(0)
 	for _, w := range workloads()[1:] {
 		puts += uint64(y.operations) * w.writePercent() / 100
 	}
@@ -187,6 +202,15 @@ func (y *ycsb) mapConfig(ranks int) kv.Config {
 	return kv.Config{Slots: uint64(float64(keys)/finalLoad) + 8*n,
 		Bytes: n * mine * itemBytes(y.keyBytes, y.valueBytes), MaxKey: y.keyBytes,
 		MaxValue: y.valueBytes, Copies: y.keyBytes+y.valueBytes <= 16} // where a slot has room
+}
+
+// nessieConfig has room for everything: a rank may have the items of all keys, as it also has those
+// of keys that it has migrated.
+func (y *ycsb) nessieConfig(ranks int) nessie.Config {
+	n := uint64(ranks)
+	keys := y.keys(n)
+	return nessie.Config{SlotsPerRank: uint64(float64(keys)/y.nessieLoad)/n + 1,
+		ItemsPerRank: keys + spareItems, MaxKey: y.keyBytes, MaxValue: y.valueBytes}
 }
 
 // Round measures everything once.
