@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"os/exec"
 	"time"
 
@@ -94,7 +93,7 @@ func (r *runner) startServers(ctx context.Context, job rma.Job) error {
 	}
 	r.secret = hex.EncodeToString(all[0])
 	address := ""
-	host, started := ownAddress(r.address)
+	host, started := measure.OwnAddress(r.address)
 	if started == nil {
 		r.server, started = redis.StartAt(ctx, host, r.secret)
 	}
@@ -125,17 +124,6 @@ func (r *runner) dial(ctx context.Context, rank int) (*redis.Conn, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
-}
-
-// ownAddress is by which address this host is reached by one that knows another's.
-func ownAddress(other string) (string, error) {
-	conn, err := net.Dial("udp", other) // nothing is sent
-	if err != nil {
-		return "", fmt.Errorf("finding the address of this host: %w", err)
-	}
-	defer conn.Close()
-	host, _, err := net.SplitHostPort(conn.LocalAddr().String())
-	return host, err
 }
 
 func (p *redisParticipant) warm(n int) error {
