@@ -17,6 +17,7 @@ import (
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/internal/measure"
 	"github.com/farhash/farhash/eval/internal/record"
+	"github.com/farhash/farhash/eval/internal/redis"
 	"github.com/farhash/farhash/eval/internal/view"
 )
 
@@ -69,7 +70,13 @@ func Cache() *experiment.Experiment {
 		Short: "MD 5.2: writes, reads and both in three modes of consistency",
 		Long: `Measures how many operations a second the cache does in its three modes, with the
 workloads of MD 5.2. Every value that is read is compared with what was written for its key.
-On several hosts --access says how batches reach them; on one host ranks work on memory directly.`,
+On several hosts --access says how batches reach them; on one host ranks work on memory directly.
+
+--redis measures a server store as well, in turns with the cache (MD 3): ranks are its clients, and
+batches are pipelines. It has all keys that were written; a cache may have lost some. "start" starts
+redis-server, without persistence and on a socket in a temporary folder of this host. A server given
+as HOST:PORT or unix:PATH must have no keys, and has none in the end. Rates are also compared by
+core: a rank on one side, a second of the server's CPU time on the other.`,
 		Takes:   "40 s",
 		Example: "-n 4 --keys zipf --mode lock-free --workload read",
 		Ranks:   []int{1, 2, 4},
@@ -77,6 +84,8 @@ On several hosts --access says how batches reach them; on one host ranks work on
 		Views: []view.View{{Name: "Cache", Title: "the cache, thousand operations a second",
 			Columns: []view.Column{{Unit: "kop/s", Spread: true}, over("mode", "fine"),
 				over("mode", "coarse"), over("access", "one-sided"), over("mode", "baseline"),
+				over("mode", aServer), {Unit: "core-kop/s", Head: "a core"},
+				{Unit: "core-kop/s", Head: "/ redis", Over: record.K("mode", aServer)},
 				{Unit: "hits-%", Head: "hits", Digits: 2}, {Unit: "evicted", Whole: true},
 				{Unit: "mismatches", Whole: true}},
 			Plots: []view.Plot{{Panel: "workload", X: "ranks", Y: "kop/s", LogY: true}}}},
@@ -86,14 +95,16 @@ On several hosts --access says how batches reach them; on one host ranks work on
 
 // cacheRunner measures the cache in all cases.
 type cacheRunner struct {
-	modes, accesses      []string
-	laws                 []measure.LawName
-	workloads            []workload
-	batches              []int
-	operations, keys     experiment.Count
-	buckets              experiment.Count
-	keyBytes, valueBytes int
-	direct               bool
+	modes, accesses  []string
+	laws             []measure.LawName
+	workloads        []workload
+	batches          []int
+	operations, keys experiment.Count
+	buckets          experiment.Count
+	keyBytes         int
+	valueBytes       []int
+	redis            string
+	direct           bool
 
 	draw map[measure.LawName]*measure.Law
 	// nowNs is the clock of a rank's job on a simulated cluster, nil on a real one.
@@ -111,7 +122,9 @@ func newCacheRunner(flags *pflag.FlagSet) experiment.Runner {
 	experiment.CountVar(flags, &r.operations, "ops", 100_000,
 		"operations of each rank and workload (MD: 500000)")
 	flags.IntVar(&r.keyBytes, "key-bytes", standardKeyBytes, "length of keys")
-	flags.IntVar(&r.valueBytes, "value-bytes", standardValueBytes, "length of values")
+	flags.IntSliceVar(&r.valueBytes, "value-bytes", []int{standardValueBytes},
+		"length of values, a list")
+	flags.StringVar(&r.redis, "redis", "", "measure Redis as well: start, HOST:PORT or unix:PATH")
 	flags.BoolVar(&r.direct, "direct", true, "use memory directly where it is addressable")
 	return r
 }
@@ -133,20 +146,27 @@ func (r *cacheRunner) OneSided() bool { return !r.direct }
 
 // Check refuses what makes no sense.
 func (r *cacheRunner) Check() error {
-	pair := r.keyBytes + r.valueBytes
 	err := errors.Join(
 		experiment.InRange("ops", r.operations, 1, maxOperations),
 		experiment.InRange("key-space", r.keys, 1, maxKeys),
 		experiment.InRange("buckets", r.buckets, 1, cache.MaxBuckets),
-		experiment.InRange("key-bytes", r.keyBytes, minPartBytes, cache.MaxPairBytes-minPartBytes),
-		experiment.InRange("value-bytes", r.valueBytes, minPartBytes,
+		experiment.InRange("key-bytes", r.keyBytes, minPartBytes, cache.MaxPairBytes-minPartBytes))
+	if len(r.batches) == 0 || len(r.valueBytes) == 0 {
+		err = errors.Join(err, errors.New("--batch and --value-bytes need a number"))
+	}
+	longest := 0
+	for _, n := range r.valueBytes {
+		longest = max(longest, n)
+		err = errors.Join(err, experiment.InRange("value-bytes", n, minPartBytes,
 			cache.MaxPairBytes-r.keyBytes))
-	if len(r.batches) == 0 {
-		err = errors.Join(err, errors.New("--batch needs a number"))
+	}
+	if r.redis != "" && r.redis != redis.Own {
+		_, _, bad := redis.Network(r.redis)
+		err = errors.Join(err, bad)
 	}
 	for _, batch := range r.batches {
 		err = errors.Join(err, experiment.InRange("batch", batch, 1,
-			min(maxBatch, 8*pieceBytes/max(pair, 1))))
+			min(maxBatch, 8*pieceBytes/max(r.keyBytes+longest, 1))))
 	}
 	if err != nil {
 		return err
@@ -161,21 +181,36 @@ func (r *cacheRunner) Check() error {
 // Round measures everything once.
 func (r *cacheRunner) Round(ctx context.Context, job rma.Job, _ uint64,
 	emit experiment.Emit) error {
-	p := newPiece(r)
-	for _, law := range r.laws {
-		for _, batch := range r.batches {
-			for _, mode := range r.modes {
-				for _, access := range r.accesses {
-					c := cacheCase{r: r, job: job, piece: p, law: law, batch: batch, mode: mode,
-						access: access}
-					if err := c.measure(ctx, emit); err != nil {
-						return fmt.Errorf("%s, %s, %s keys: %w", mode, access, law, err)
+	all := r.modes
+	if r.redis != "" {
+		all = append(slices.Clone(all), aServer)
+	}
+	for _, n := range r.valueBytes {
+		p := newPiece(r, n)
+		for _, law := range r.laws {
+			for _, batch := range r.batches {
+				for _, mode := range all {
+					for _, access := range r.accessesOf(mode) {
+						c := cacheCase{r: r, job: job, piece: p, law: law, batch: batch,
+							mode: mode, access: access}
+						if err := c.measure(ctx, emit); err != nil {
+							return fmt.Errorf("%s, %s, %s keys, values of %d bytes: %w", mode,
+								access, law, n, err)
+						}
 					}
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// accessesOf is how batches of a mode reach other hosts.
+func (r *cacheRunner) accessesOf(mode string) []string {
+	if mode == aServer {
+		return r.accesses[:1]
+	}
+	return r.accesses
 }
 
 // cacheCase measures the workloads with one cache on one rank.
@@ -186,27 +221,22 @@ type cacheCase struct {
 	mode, access string
 	batch        int
 	piece        *piece
-	cache        *cache.Cache
-	stamp        uint64       // the last one
-	counted      cache.Counts // before this workload
+	store        store
+	stamp        uint64 // the last one
+	counted      counts // before this workload
+	served       time.Duration
 }
 
 // measure does what is asked for, and the writes before in any case.
 func (c *cacheCase) measure(ctx context.Context, emit experiment.Emit) (err error) {
-	job := c.job
 	if c.r.nowNs == nil {
 		runtime.GC() // what the last cache left is not this one's to collect
-		job = measure.TouchedJob{Job: job}
 	}
-	c.cache, err = cache.New(ctx, job, cache.Config{
-		KeySize: c.r.keyBytes, ValueSize: c.r.valueBytes,
-		Buckets: uint64(c.r.buckets) * uint64(c.job.Size()), Mode: modes[c.mode],
-		Access: accesses[c.access]})
-	if err != nil {
+	if c.store, err = c.open(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.cache.Close()) }()
-	c.counted = cache.Counts{}
+	defer func() { err = errors.Join(err, c.store.close(ctx)) }()
+	c.counted = counts{}
 	const rankShift = 40 // ranks have stamps of their own
 	c.stamp = uint64(c.job.Rank()) << rankShift
 	for _, w := range workloads() {
@@ -229,6 +259,7 @@ func (c *cacheCase) workload(ctx context.Context, w workload) (record.Record, er
 	s := newStream(c.r.draw[c.law], w, c.job.Rank(), int(c.r.operations), &c.stamp)
 	var elapsed time.Duration
 	var wrong uint64
+	c.served = 0
 	for s.reads+s.puts > 0 { // as often on every rank
 		c.piece.fill(s, c.batch)
 		spent, err := c.timed(ctx)
@@ -244,20 +275,30 @@ func (c *cacheCase) workload(ctx context.Context, w workload) (record.Record, er
 // timed does the operations of the piece. Ranks begin together, and those that are done wait
 // for the others: what follows is not to disturb them.
 func (c *cacheCase) timed(ctx context.Context) (time.Duration, error) {
-	if err := c.job.Barrier(ctx); err != nil {
+	served, err := c.store.served()
+	if err == nil {
+		err = c.job.Barrier(ctx)
+	}
+	if err != nil {
 		return 0, err
 	}
 	step := max(1, stepOperations/c.batch) * c.batch
 	start := c.r.now(c.job)
 	for begin := 0; begin < c.piece.n; begin += step {
-		if err := c.piece.run(c.cache, begin, min(begin+step, c.piece.n)); err != nil {
+		if err := c.store.run(c.piece, begin, min(begin+step, c.piece.n)); err != nil {
 			return 0, err
 		}
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 	}
-	return c.r.now(c.job) - start, c.job.Barrier(ctx)
+	elapsed := c.r.now(c.job) - start
+	if err := c.job.Barrier(ctx); err != nil {
+		return 0, err
+	}
+	after, err := c.store.served()
+	c.served += after - served
+	return elapsed, err
 }
 
 // began is where the clock of the machine begins.
@@ -274,11 +315,11 @@ func (r *cacheRunner) now(job rma.Job) time.Duration {
 // sumUp gathers what the ranks have seen, for rank 0.
 func (c *cacheCase) sumUp(ctx context.Context, w workload, elapsed time.Duration,
 	wrong uint64) (rec record.Record, err error) {
-	now := c.cache.Stats().Counts
-	stats := now.Since(c.counted)
+	now, was := c.store.counts(), c.counted
 	c.counted = now
-	all, err := c.r.gather(ctx, c.job, []uint64{uint64(elapsed), wrong, stats.Reads(),
-		stats.Writes(), stats.Hits, stats.Evicted, stats.Mismatches})
+	all, err := c.r.gather(ctx, c.job, []uint64{uint64(elapsed), wrong, now.reads - was.reads,
+		now.writes - was.writes, now.hits - was.hits, now.evicted - was.evicted,
+		now.mismatches - was.mismatches, uint64(c.served)})
 	if err != nil || c.job.Rank() != 0 {
 		return rec, err
 	}
@@ -308,6 +349,16 @@ func (c *cacheCase) sumUp(ctx context.Context, w workload, elapsed time.Duration
 		{Value: float64(mismatches), Unit: "mismatches"}}}
 	if len(c.r.accesses) > 1 || c.access != "auto" {
 		rec.Keys = append(rec.Keys, record.K("access", c.access))
+	}
+	if len(c.r.valueBytes) > 1 {
+		rec.Keys = append(rec.Keys, record.K("value", c.piece.valueBytes))
+	}
+	if c.r.redis != "" {
+		core := rec.Values[0].Value / float64(c.job.Size())
+		if c.mode == aServer {
+			core = float64(n) / float64(max(sums[7], 1)) * 1e6
+		}
+		rec.Values = append(rec.Values, record.Value{Value: core, Unit: "core-kop/s"})
 	}
 	if reads > 0 {
 		rec.Values = append(rec.Values, record.Value{

@@ -16,6 +16,8 @@
 // library.c). They print records of the same name, so that farhash-eval show has all of them
 // in one table; scripts/bench-mpi runs them in turns.
 //
+// With --redis the same ranks are clients of a Redis server, which takes the part of DAOS (MD 3).
+//
 // [Simulate] does the same workloads in virtual time, on up to 640 simulated ranks (MD 5.3).
 package md
 

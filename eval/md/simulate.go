@@ -94,7 +94,7 @@ func (s *simulation) Check() (err error) {
 		return fmt.Errorf("--preset: %w", err)
 	}
 	s.batches, s.accesses = []int{1}, []string{"one-sided"}
-	s.keyBytes, s.valueBytes = standardKeyBytes, standardValueBytes
+	s.keyBytes, s.valueBytes = standardKeyBytes, []int{standardValueBytes}
 	s.nowNs = func(job rma.Job) int64 { return job.(*sim.Job).NowNs() }
 	s.gather = s.together
 	s.cost.SubmitNs += s.libraryNs

@@ -66,15 +66,15 @@ type piece struct {
 }
 
 // newPiece makes room for whole batches of the largest size.
-func newPiece(cfg *cacheRunner) *piece {
+func newPiece(cfg *cacheRunner, valueBytes int) *piece {
 	batch := slices.Max(cfg.batches)
-	room := max(batch, min(int(cfg.operations), pieceBytes/(cfg.keyBytes+cfg.valueBytes)))
+	room := max(batch, min(int(cfg.operations), pieceBytes/(cfg.keyBytes+valueBytes)))
 	room = room / batch * batch
-	return &piece{keyBytes: cfg.keyBytes, valueBytes: cfg.valueBytes,
+	return &piece{keyBytes: cfg.keyBytes, valueBytes: valueBytes,
 		numbers: make([]uint64, room), puts: make([]bool, room),
-		keys: make([]byte, room*cfg.keyBytes), values: make([]byte, room*cfg.valueBytes),
+		keys: make([]byte, room*cfg.keyBytes), values: make([]byte, room*valueBytes),
 		found: make([]bool, room), results: make([]cache.Result, room),
-		scratch: make([]byte, cfg.valueBytes)}
+		scratch: make([]byte, valueBytes)}
 }
 
 // fill generates up to as many operations as there is room for, in batches of one size.
@@ -105,42 +105,6 @@ func (p *piece) fill(s *stream, batch int) {
 
 func (p *piece) key(i int) []byte   { return p.keys[i*p.keyBytes : (i+1)*p.keyBytes] }
 func (p *piece) value(i int) []byte { return p.values[i*p.valueBytes : (i+1)*p.valueBytes] }
-
-// run does the operations from begin to end.
-func (p *piece) run(c *cache.Cache, begin, end int) (err error) {
-	if p.batch > 1 {
-		for ; begin < end && err == nil; begin += p.batch {
-			err = p.runBatch(c, begin, min(begin+p.batch, end))
-		}
-		return err
-	}
-	for i := begin; i < end && err == nil; i++ {
-		if p.puts[i] {
-			_, err = c.Put(p.key(i), p.value(i))
-		} else {
-			p.found[i], err = c.Get(p.key(i), p.value(i))
-		}
-	}
-	return err
-}
-
-func (p *piece) runBatch(c *cache.Cache, begin, end int) error {
-	puts := begin
-	for puts < end && !p.puts[puts] {
-		puts++
-	}
-	k, v := p.keyBytes, p.valueBytes
-	if begin < puts {
-		err := c.GetBatch(p.keys[begin*k:puts*k], p.values[begin*v:puts*v], p.found[begin:puts])
-		if err != nil {
-			return err
-		}
-	}
-	if puts == end {
-		return nil
-	}
-	return c.PutBatch(p.keys[puts*k:end*k], p.values[puts*v:end*v], p.results[puts:end])
-}
 
 // wrong counts values that were read and are none that was written for their key.
 func (p *piece) wrong() (n uint64) {

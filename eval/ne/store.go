@@ -2,11 +2,9 @@ package ne
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/farhash/farhash/kv"
-	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 
 	"github.com/farhash/farhash/eval/internal/measure"
@@ -112,79 +110,25 @@ func (s nessieStore) served() (time.Duration, error) { return 0, nil }
 
 func (s nessieStore) close(context.Context) error { return s.t.Close() }
 
-// redisStore is one rank's connection to a server that all ranks share.
+// redisStore is one rank's session with a server that all ranks share.
 type redisStore struct {
-	job     rma.Job
-	address string
-	conn    *redis.Conn
-	server  *redis.Server // on rank 0, if it was started here
-	done    counts
+	*redis.Session
+	done counts
 }
 
-// openRedis connects to a server that has no keys; rank 0 starts it if it is to be started.
-// Collective.
-func (r *run) openRedis(ctx context.Context) (_ store, err error) {
-	s := &redisStore{job: r.job, address: r.of.redis}
-	if s.address == redis.Own {
-		address := ""
-		if r.job.Rank() == 0 {
-			if s.server, err = redis.Start(ctx); err == nil {
-				address = s.server.Address
-			}
-		}
-		if err := rma.AllSucceeded(ctx, r.job, "starting Redis", err); err != nil {
-			return nil, err
-		}
-		all, err := measure.GatherTexts(ctx, r.job, []byte(address))
-		if err != nil {
-			return nil, errors.Join(err, s.stop())
-		}
-		s.address = string(all[0])
-	}
-	s.conn, err = redis.Dial(ctx, s.address)
-	if err == nil && r.job.Rank() == 0 {
-		err = s.conn.MustBeEmpty()
-	}
-	if err = rma.AllSucceeded(ctx, r.job, "connecting to Redis", err); err != nil {
-		if s.conn != nil {
-			err = errors.Join(err, s.conn.Close())
-		}
-		return nil, errors.Join(err, s.stop())
-	}
-	return s, nil
+// openRedis connects to a server that has no keys. Collective.
+func (r *run) openRedis(ctx context.Context) (store, error) {
+	s, err := redis.Join(ctx, r.job, r.of.redis)
+	return &redisStore{Session: s}, err
 }
 
 func (s *redisStore) batch(calls []kv.Call) error {
 	s.done.roundTrips += uint64(len(calls))
-	return s.conn.Batch(calls)
+	return s.Batch(calls)
 }
 
 func (s *redisStore) counts() counts { return s.done }
 
-func (s *redisStore) served() (time.Duration, error) {
-	if s.job.Rank() != 0 {
-		return 0, nil
-	}
-	return s.conn.CPUTime()
-}
+func (s *redisStore) served() (time.Duration, error) { return s.Served() }
 
-func (s *redisStore) stop() error {
-	if s.server == nil {
-		return nil
-	}
-	return s.server.Stop()
-}
-
-// close leaves the server without keys, as it was, also when ctx has ended.
-func (s *redisStore) close(ctx context.Context) error {
-	err := s.conn.Close()
-	if s.server != nil {
-		err = errors.Join(err, s.server.Stop())
-	} else if s.job.Rank() == 0 {
-		err = errors.Join(err, redis.Empty(context.WithoutCancel(ctx), s.address))
-	}
-	if ctx.Err() != nil {
-		return err
-	}
-	return errors.Join(err, s.job.Barrier(ctx))
-}
+func (s *redisStore) close(ctx context.Context) error { return s.Leave(ctx) }

@@ -41,12 +41,13 @@ var tiny = map[string]string{
 	"lp cost":             "--load 0.5",
 	"lp index":            "--records 1000 --lookups 100 --batch 1,16 --runs 1",
 	"lp maps":             "--records 1000 --lookups 100 --turns 2",
-	"md cache":            "--buckets 1Ki --key-space 500 --ops 400 --batch 1,16 -n 1,2",
-	"md simulate":         "--hosts 1,2 --procs 4 --buckets 64 --key-space 500 --ops 20",
-	"ne table1":           "--slots 1Ki",
-	"ne simulate":         "--hosts 2 --slots 4Ki",
-	"ne ycsb":             "--records 500 --ops 300 --batch 1,16 -n 1,2 --impl kv,nessie",
-	"ne xsync":            "--records 500 --ops 300 --goroutines 1,2 --runs 1",
+	"md cache": "--buckets 1Ki --key-space 500 --ops 400 --batch 1,16 -n 1,2 " +
+		"--value-bytes 8,99",
+	"md simulate": "--hosts 1,2 --procs 4 --buckets 64 --key-space 500 --ops 20",
+	"ne table1":   "--slots 1Ki",
+	"ne simulate": "--hosts 2 --slots 4Ki",
+	"ne ycsb":     "--records 500 --ops 300 --batch 1,16 -n 1,2 --impl kv,nessie",
+	"ne xsync":    "--records 500 --ops 300 --goroutines 1,2 --runs 1",
 }
 
 // run is what the command prints, and its error.
@@ -183,7 +184,8 @@ func TestUsage(t *testing.T) {
 		"op simulate --latency-ns NaN", "md cache --mode x", "md cache --key-bytes 1",
 		"lp table4 --records 63", "lp figure8 --lookups 0", "lp figure13 --runs 3",
 		"lp cost --load 1", "lp index --impl cuckoo-direct --direct=false", "lp all --load 0.5",
-		"all x", "md cache --batch 0", "ne table1 --slots 1", "ne ycsb --impl redis",
+		"all x", "md cache --batch 0", "md cache --value-bytes 7", "md cache --redis x",
+		"ne table1 --slots 1", "ne ycsb --impl redis",
 		"ne ycsb --redis nowhere", "ne ycsb --nessie-load 0.6",
 		"net hosts --new 2", "show",
 		"shared -n 0", "shared --batch 0", "shared --store x", "shared --seconds 0",

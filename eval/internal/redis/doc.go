@@ -1,5 +1,5 @@
 // Package redis is a Redis server as a peer: a client that speaks RESP 2 itself, and a server that
-// is started for a measurement.
+// is started for a measurement. [Join] has all ranks of a job share one.
 //
 // A client library would be fair to the server, whose CPU time is what counts, but not to the rate
 // and the latencies: an allocation and a lock or more for each command, which the ranks of a map do
