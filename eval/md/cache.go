@@ -347,7 +347,7 @@ func (c *cacheCase) sumUp(ctx context.Context, w workload, elapsed time.Duration
 		{Value: float64(slowest) / float64(n), Unit: "ns/op"},
 		{Value: float64(evicted), Unit: "evicted"},
 		{Value: float64(mismatches), Unit: "mismatches"}}}
-	if len(c.r.accesses) > 1 || c.access != "auto" {
+	if c.mode != aServer && (len(c.r.accesses) > 1 || c.access != "auto") {
 		rec.Keys = append(rec.Keys, record.K("access", c.access))
 	}
 	if len(c.r.valueBytes) > 1 {
