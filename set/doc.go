@@ -22,7 +22,8 @@
 //
 // Elements of one length take less memory and less time than strings.
 //
-// [Typed] is a set of a Go type, which chooses among them.
+// [Typed] is a set of a Go type, which chooses among them. [Pairs] find and insert elements of 16
+// bytes one at a time. These can name each other by reference: the nodes of a graph.
 //
 // [Open], [OpenElements] and [OpenStrings] open a set by name, which any number of processes of a
 // host share as they come and go.
@@ -113,11 +114,12 @@
 //
 // # Forms
 //
-// Three loops make the same decisions for the same buckets in the same order:
+// Four loops make the same decisions for the same buckets in the same order:
 //
 //	probe            step machine over a queue, words and elements      machine.go
 //	span.search      a word over memory, with decide written out        direct.go
 //	elementSearch    an element over memory                             direct.go
+//	Pairs.FindOrPut  a pair over memory, with decide written out        pairs.go
 //
 // Batches over memory have loops that overlap the waits for memory. What these do not
 // decide in the first line of a search they leave to the loops above, except for the assembly,
@@ -135,6 +137,7 @@
 // A single FindOrPut first tries the line of its home in assembly (firstLine).
 //
 // TestKernelsAgree compares the loops for words, TestShortElements searchShort with elementSearch,
+// TestPairs Pairs with batches,
 // TestSameAnswersOnEveryEngine all of them with a plain map, FuzzSet and FuzzElements streams of
 // operations. Scripts (scripts_test.go) and the lab check what concurrent calls may answer.
 //

@@ -1,0 +1,220 @@
+package set
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/internal/core"
+)
+
+// Pairs finds and inserts pairs of words in [Elements] of 16 bytes, one at a time: the nodes of a
+// graph whose edges are references. It needs a set all of whose memory this process addresses, and
+// takes less than a tenth of the time that FindOrPutRefs takes for one element.
+//
+// A Pairs is for one goroutine; several have one each, of the same set. The set may be used beside
+// them as before: a pair is the element that has the bytes of its two words.
+type Pairs struct {
+	e        *Elements
+	segments [][]uint64 // of the arenas
+	rankBits uint
+	held     heldSlots
+	stripe   *uint64 // the counter of insertions
+	free     slotBits
+}
+
+// NewPairs makes Pairs of a set of 16 bytes an element. A set that was opened by name is refused,
+// and one that has memory which this process does not address.
+func NewPairs(e *Elements) (*Pairs, error) {
+	const pairBytes = 16
+	a, t := e.arenas, e.oldest.Load()
+	switch {
+	case e.size != pairBytes:
+		return nil, fmt.Errorf("set: a pair has %d bytes, and an element %d", pairBytes, e.size)
+	case e.shared != nil:
+		return nil, errors.New("set: Pairs need a set of one job, and this one was opened by name")
+	case t.flat == nil || a.regions.Whole == nil || e.tally.own == nil:
+		return nil, errors.New("set: Pairs need memory that is directly addressable; make the " +
+			"set in a job of one host, such as local.Single")
+	}
+	return &Pairs{e: e, segments: a.regions.Segments, rankBits: a.rankBits,
+		held:   heldSlots{arenas: a},
+		stripe: &e.tally.own[core.Stripe()*stripeWords]}, nil
+}
+
+// Close gives back what p holds of the memory of the set: up to 32 slots, and what Collect has
+// freed. The set stays.
+func (p *Pairs) Close() {
+	p.held.release()
+	for {
+		slot, ok := p.free.take()
+		if !ok {
+			return
+		}
+		p.e.arenas.giveBack([]Ref{slot})
+	}
+}
+
+// At is the pair with a reference that this set has given.
+func (p *Pairs) At(ref Ref) (a, b uint64) {
+	pair := p.pair(ref)
+	return pair[0], pair[1]
+}
+
+func (p *Pairs) pair(ref Ref) *[2]uint64 {
+	slot, rank := uint64(ref)>>p.rankBits, uint64(ref)&(1<<p.rankBits-1)
+	return (*[2]uint64)(p.segments[rank][slot*2:])
+}
+
+// FindOrPut finds the pair a, b or inserts it, and returns its reference. The result is Found,
+// Inserted or Full; Full comes with a *FullError, and there is no reference then.
+func (p *Pairs) FindOrPut(a, b uint64) (Ref, Result, error) {
+	t := p.e.oldest.Load()
+	hash := hashPair(a, b)
+	key, at := fingerprintKey(hash), t.home(hash)
+	flat := t.flat
+	for examined := uint64(1); examined <= t.limit && at < uint64(len(flat)); examined++ {
+		seen := atomic.LoadUint64(&flat[at])
+		if seen&^refMask == key {
+			if pair := p.pair(Ref(seen & refMask)); pair[0] == a && pair[1] == b {
+				runtime.KeepAlive(t)
+				return Ref(seen & refMask), Found, nil
+			}
+		} else if seen&occupied == 0 {
+			ref, done, err := p.put(t, at, key, a, b)
+			if err != nil || !done {
+				break // what is rare, an error included, is for the batch
+			}
+			return ref, Inserted, p.inserted(t, examined)
+		}
+		if at++; at == uint64(len(flat)) {
+			at = 0
+		}
+	}
+	return p.alone(a, b)
+}
+
+// put stores the pair and claims bucket at, which was read without the occupied bit. done is false
+// where that is not possible.
+func (p *Pairs) put(t *table, at, key, a, b uint64) (ref Ref, done bool, err error) {
+	if atomic.LoadUint64(&t.flat[at]) != 0 {
+		return 0, false, nil
+	}
+	if ref, done, err = p.slot(); err != nil || !done {
+		return 0, false, err
+	}
+	*p.pair(ref) = [2]uint64{a, b}
+	// mark: Pairs is about to claim a bucket
+	if atomic.CompareAndSwapUint64(&t.flat[at], 0, key|uint64(ref)) {
+		return ref, true, nil
+	}
+	// mark: Pairs loses its bucket
+	p.held.takeBack(ref, 2)
+	return 0, false, nil
+}
+
+// slot is a free slot: one that Collect has freed, else one of the arenas.
+func (p *Pairs) slot() (Ref, bool, error) {
+	if slot, ok := p.free.take(); ok {
+		return slot, true, nil
+	}
+	p.held.needed = maxHeldSlots // taken ahead
+	return p.held.next(2)
+}
+
+// inserted counts an insertion after a search of so many buckets, and has the set grow where that
+// is long.
+func (p *Pairs) inserted(t *table, examined uint64) error {
+	if examined >= longSearch {
+		b := batch{t: t, items: []uint64{0, 0}, results: []Result{Inserted}, insert: true}
+		b.count(Inserted, examined, 0, t.directChunk)
+		_, err := b.endSingle(&t.span)
+		return err
+	}
+	atomic.AddUint64(p.stripe, 1)
+	if examined > t.tally.longest.Load() {
+		t.tally.noteLongest(examined)
+	}
+	runtime.KeepAlive(t)
+	return nil
+}
+
+// alone is FindOrPut as a batch of one, which does what is rare: it moves tables, and says what is
+// wrong. A slot that is free here is given to the arenas, which may have no other.
+func (p *Pairs) alone(a, b uint64) (Ref, Result, error) {
+	if slot, ok := p.free.take(); ok {
+		p.e.arenas.giveBack([]Ref{slot})
+	} else {
+		p.held.release()
+	}
+	var results [1]Result
+	var refs [1]Ref
+	words := []uint64{a, b}
+	err := p.e.FindOrPutRefs(core.BytesOf(words), results[:], refs[:])
+	return refs[0], results[0], err
+}
+
+// Collect removes every element for whose reference keep returns false; see [Set.Collect]. No
+// element is read to be judged. References of the others remain valid. The slots of removed
+// elements are first used by p, in their order in memory. Collective: each rank calls it for one
+// of its Pairs.
+func (p *Pairs) Collect(ctx context.Context, keep func(ref Ref) bool) error {
+	var freed slotBits
+	err := p.e.collect(ctx, func(bucket uint64) (bool, error) {
+		ref := Ref(bucket & refMask)
+		if keep(ref) {
+			return true, nil
+		}
+		freed.add(ref)
+		return false, nil
+	})
+	if err == nil {
+		p.free.join(&freed) // only now: until then the set may stay as it was
+	}
+	return err
+}
+
+// hashPair is hashElement for two words.
+func hashPair(a, b uint64) uint64 {
+	return core.Fold(core.Fold(a^pi1, b^pi0)^pi2, pi3)
+}
+
+// slotBits are free slots: a bit for each, by reference. They are taken in ascending order, so that
+// what is inserted one after the other is adjacent in memory.
+type slotBits struct {
+	words []uint64
+	first int // no word before it has a bit
+}
+
+func (s *slotBits) add(slot Ref) {
+	i := int(slot / 64)
+	if i >= len(s.words) {
+		s.words = append(s.words, make([]uint64, i+1-len(s.words))...)
+	}
+	s.words[i] |= 1 << (slot % 64)
+	s.first = min(s.first, i)
+}
+
+func (s *slotBits) take() (slot Ref, ok bool) {
+	for ; s.first < len(s.words); s.first++ {
+		if w := s.words[s.first]; w != 0 {
+			s.words[s.first] = w & (w - 1)
+			return Ref(s.first*64 + bits.TrailingZeros64(w)), true
+		}
+	}
+	return 0, false
+}
+
+// join adds the slots of other, which ends with it.
+func (s *slotBits) join(other *slotBits) {
+	if len(s.words) < len(other.words) {
+		s.words, other.words = other.words, s.words
+	}
+	for i, w := range other.words {
+		s.words[i] |= w
+	}
+	s.first = 0
+}
