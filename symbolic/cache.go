@@ -1,0 +1,110 @@
+package symbolic
+
+import "math/bits"
+
+// operation is what an entry of the cache is the result of.
+type operation uint64
+
+const (
+	opUnion operation = iota + 1
+	opIntersect
+	opMinus
+	opFire      // of a transition
+	opFireUnion // of a transition
+	opSaturate  // of a run
+	opFireSaturate
+	opSaturateLevels
+	opDisabled // of a transition
+	opStuck    // of a run
+	opAtMost   // of a constraint and what is left of its constant
+	operations
+)
+
+// nodesOf says which of the arguments b and c of an operation are nodes. Argument a is one always.
+var nodesOf = [operations]struct{ b, c bool }{
+	opUnion: {b: true}, opIntersect: {b: true}, opMinus: {b: true}, opFireUnion: {c: true},
+}
+
+// key is an operation and its arguments: two words and a half.
+type key struct {
+	a    uint64 // the operation, in the bits above a node, and the first argument
+	b, c uint64
+}
+
+const opShift = 56
+
+func keyOf(op operation, a Node, b, c uint64) key {
+	return key{uint64(op)<<opShift | uint64(a), b, c}
+}
+
+// entry is four words: an operation and its result. None has the key zero.
+type entry struct {
+	key
+	result Node
+}
+
+// cache keeps results of operations. A result takes the place of another one with the same hash, so
+// that there are lookups that do not find what was there before.
+type cache struct {
+	entries []entry // a power of two
+	most    int     // entries
+
+	lookups, hits uint64
+}
+
+const firstEntries = 1 << 12
+
+func newCache(bytes uint64) cache {
+	most := max(firstEntries, 1<<(bits.Len64(bytes/entryBytes)-1))
+	return cache{entries: make([]entry, firstEntries), most: most}
+}
+
+const entryBytes = 32
+
+func (k *key) hash() uint64 {
+	high, low := bits.Mul64(k.a^0x9E3779B97F4A7C15, (k.b+k.c*0xC2B2AE3D27D4EB4F)^0xD6E8FEB86659FD93)
+	return (high ^ low) * 0x9FB21C651E98DF25 >> 20
+}
+
+func (c *cache) at(k *key) *entry { return &c.entries[k.hash()&uint64(len(c.entries)-1)] }
+
+// get is the result of an operation.
+func (c *cache) get(k *key) (Node, bool) {
+	c.lookups++
+	if e := c.at(k); e.key == *k {
+		c.hits++
+		return e.result, true
+	}
+	return Empty, false
+}
+
+func (c *cache) put(k *key, result Node) { *c.at(k) = entry{*k, result} }
+
+// grow doubles the cache, and keeps what it has.
+func (c *cache) grow() {
+	if len(c.entries) >= c.most {
+		return
+	}
+	old := c.entries
+	c.entries = make([]entry, 2*len(old))
+	for i := range old {
+		if e := &old[i]; e.a != 0 {
+			*c.at(&e.key) = *e
+		}
+	}
+}
+
+// sweep removes the results that have a node for which live is false.
+func (c *cache) sweep(live func(Node) bool) {
+	for i := range c.entries {
+		e := &c.entries[i]
+		if e.a == 0 {
+			continue
+		}
+		is := nodesOf[e.a>>opShift]
+		if !live(Node(e.a&(1<<opShift-1))) || !live(e.result) ||
+			is.b && !live(Node(e.b)) || is.c && !live(Node(e.c)) {
+			*e = entry{}
+		}
+	}
+}

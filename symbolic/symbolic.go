@@ -1,0 +1,254 @@
+package symbolic
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/set"
+)
+
+// Config shapes a Store.
+type Config struct {
+	// Levels is the length of all vectors, 1 or more.
+	Levels int
+	// MaxBytes is the memory that nodes and results may take, MinBytes or more. 0 means 0.8 of what
+	// is left. The stack of a deep operation comes in addition, up to 1 GB.
+	MaxBytes uint64
+
+	pace    uint64 // collect garbage whenever so many nodes were made; 0: as the manual says
+	deepest int    // calls of operations in each other; 0: maxDepth
+}
+
+const (
+	// MinBytes is the smallest MaxBytes.
+	MinBytes = 1 << 20
+
+	defaultShare = 0.8
+	firstBuckets = 1 << 16
+
+	// maxDepth is how deep operations call each other. Go ends a program at 1 GB of stack, or 250
+	// MB where an int has 32 bits. A call takes less than 400 bytes of it.
+	maxDepth = 1 << 19 * (bits.UintSize / 32) * (bits.UintSize / 32)
+)
+
+// errDepth is the error for lists that are too long, one below the other.
+var errDepth = errors.New("symbolic: an operation on long lists takes too many calls at a time")
+
+// Store holds the nodes of any number of sets of vectors of one length, and the results of
+// operations on them. It is for one goroutine.
+type Store struct {
+	levels   int
+	maxBytes uint64
+	pace     uint64
+
+	ctx   context.Context // of New
+	ended atomic.Bool     // it has
+	stop  func() bool
+
+	job      rma.Job
+	elements *set.Elements
+	pairs    *set.Pairs // nil: the store is closed
+	nodes    uint64     // in the set
+	next     uint64     // the number of nodes at which garbage is collected
+	last     set.Ref    // the largest so far
+	cache    cache
+
+	roots    map[Node]int
+	stack    []Node // that operations need
+	rows     []*row // those in front are open
+	openRows int
+	depth    int
+	deepest  int
+
+	transitions []transition
+	constraints []constraint
+	runs        uint64 // of strategies, which have numbers in the cache
+	run         run    // that is in progress
+
+	collections uint64
+}
+
+// stop is a panic by which an operation ends with an error.
+type stop struct{ err error }
+
+// New makes an empty store. When ctx ends operations fail with its cause.
+func New(ctx context.Context, cfg Config) (*Store, error) {
+	if cfg.Levels < 1 {
+		return nil, fmt.Errorf("symbolic: Levels must be positive, not %d", cfg.Levels)
+	}
+	if cfg.MaxBytes == 0 {
+		left, err := memory.Now()
+		if err != nil {
+			return nil, fmt.Errorf("symbolic: how much memory there is cannot be found (%w); give "+
+				"MaxBytes", err)
+		}
+		cfg.MaxBytes = uint64(defaultShare * float64(left.Bytes))
+	}
+	if cfg.MaxBytes < MinBytes {
+		return nil, fmt.Errorf("symbolic: MaxBytes must be %s or more, not %d",
+			memory.Format(MinBytes), cfg.MaxBytes)
+	}
+	cacheBytes := cfg.MaxBytes / 8
+	s := &Store{levels: cfg.Levels, maxBytes: cfg.MaxBytes, pace: cfg.pace, ctx: ctx,
+		job: local.Single(), roots: map[Node]int{}, cache: newCache(cacheBytes),
+		deepest: cmp.Or(cfg.deepest, maxDepth)}
+	if s.next = firstCollect; s.pace > 0 {
+		s.next = s.pace
+	}
+	var err error
+	s.elements, err = set.NewElements(ctx, s.job, elementsConfig(cfg.MaxBytes-cacheBytes*3/2))
+	if err == nil {
+		s.pairs, err = set.NewPairs(s.elements)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("symbolic: %w", err), s.Close())
+	}
+	s.stop = context.AfterFunc(ctx, func() { s.ended.Store(true) })
+	return s, nil
+}
+
+// elementsConfig is for a set that takes so many bytes. Its table and arenas take 23 bytes for each
+// bucket, a table beside it while garbage is collected 8, and marks an eighth.
+func elementsConfig(bytes uint64) set.ElementsConfig {
+	cfg := set.ElementsConfig{ElementBytes: 16}
+	cfg.MaxBytes = min(bytes/32*23, maxNodes*16)
+	for cfg.Buckets = firstBuckets; cfg.Bytes() > cfg.MaxBytes; {
+		cfg.Buckets /= 2
+	}
+	return cfg
+}
+
+// Close gives the memory back.
+func (s *Store) Close() error {
+	if s.stop != nil {
+		s.stop()
+	}
+	var err error
+	if s.pairs != nil {
+		s.pairs.Close()
+	}
+	if s.elements != nil {
+		err = s.elements.Close()
+	}
+	s.pairs, s.elements, s.cache = nil, nil, cache{}
+	if s.job != nil {
+		err = errors.Join(err, s.job.Close())
+		s.job = nil
+	}
+	return err
+}
+
+func (s *Store) cause() error { return fmt.Errorf("symbolic: %w", context.Cause(s.ctx)) }
+
+// do runs an operation on nodes, which it keeps.
+func (s *Store) do(op func() Node, nodes ...Node) (n Node, err error) {
+	if s.pairs == nil {
+		return Empty, fmt.Errorf("symbolic: the store is %w", rma.ErrClosed)
+	}
+	s.stack = append(s.stack[:0], nodes...)
+	defer func() {
+		s.stack, s.openRows, s.depth = s.stack[:0], 0, 0
+		switch r := recover().(type) {
+		case nil:
+		case stop:
+			n, err = Empty, r.err
+		default:
+			panic(r)
+		}
+	}()
+	if s.ended.Load() {
+		return Empty, s.cause()
+	}
+	return op(), nil
+}
+
+// Vector is the set of one vector.
+func (s *Store) Vector(values []uint32) (Node, error) {
+	if len(values) != s.levels {
+		return Empty, fmt.Errorf("symbolic: a vector of %d entries; in this store all have %d",
+			len(values), s.levels)
+	}
+	return s.do(func() Node {
+		n := Unit
+		for i := len(values) - 1; i >= 0; i-- {
+			n = s.node(values[i], n, Empty)
+		}
+		return n
+	})
+}
+
+// Union is the vectors that a or b has.
+func (s *Store) Union(a, b Node) (Node, error) {
+	return s.do(func() Node { return s.union(a, b) }, a, b)
+}
+
+// Intersect is the vectors that a and b have.
+func (s *Store) Intersect(a, b Node) (Node, error) {
+	return s.do(func() Node { return s.intersect(a, b) }, a, b)
+}
+
+// Minus is the vectors that a has and b has not.
+func (s *Store) Minus(a, b Node) (Node, error) {
+	return s.do(func() Node { return s.minus(a, b) }, a, b)
+}
+
+// Fire is what a transition makes of the vectors of a set.
+func (s *Store) Fire(n Node, t Transition) (Node, error) {
+	return s.do(func() Node { return s.fire(n, t, 0) }, n)
+}
+
+// FireUnion is the union of Fire and another set.
+func (s *Store) FireUnion(n Node, t Transition, with Node) (Node, error) {
+	return s.do(func() Node { return s.fireUnion(n, t, 0, with) }, n, with)
+}
+
+// AtMost is the vectors of a set whose weighted sum of entries is constant at most. Weights are by
+// level.
+func (s *Store) AtMost(n Node, weights map[int]int64, constant int64) (Node, error) {
+	c, err := s.constraintOf(weights, constant)
+	if err != nil {
+		return Empty, err
+	}
+	s.constraints = append(s.constraints, c)
+	number := len(s.constraints) - 1
+	return s.do(func() Node { return s.atMost(n, number, 0, constant) }, n)
+}
+
+// Collect collects garbage: what is not reachable from a node that is held. The other calls do so
+// themselves when they need memory.
+func (s *Store) Collect() error {
+	_, err := s.do(func() Node {
+		if err := s.collect(); err != nil {
+			panic(stop{err})
+		}
+		return Empty
+	})
+	return err
+}
+
+// Stats is what a store has and has done.
+type Stats struct {
+	Nodes       uint64 // with garbage
+	Bytes       uint64 // of nodes, the table that finds them and the cache
+	Lookups     uint64 // in the cache: about one for each call of an operation
+	Hits        uint64 // lookups that found their result
+	Collections uint64
+}
+
+// Stats returns what the store has and has done so far.
+func (s *Store) Stats() Stats {
+	st := Stats{Nodes: s.nodes, Lookups: s.cache.lookups, Hits: s.cache.hits,
+		Collections: s.collections}
+	if s.elements != nil {
+		st.Bytes = (uint64(s.last)+1)*16 + s.elements.Config().Buckets*8 +
+			uint64(len(s.cache.entries))*entryBytes
+	}
+	return st
+}

@@ -1,0 +1,478 @@
+package symbolic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// levels is the length of the vectors of tests.
+const levels = 4
+
+type vector [levels]uint32
+
+type vectors map[vector]bool
+
+// tester compares a store with plain sets of vectors.
+type tester struct {
+	*testing.T
+	s   *Store
+	rng *rand.Rand
+}
+
+func newTester(t *testing.T, cfg Config, seed uint64) *tester {
+	t.Helper()
+	cfg.Levels = levels
+	if cfg.MaxBytes == 0 {
+		cfg.MaxBytes = 16 << 20
+	}
+	s, err := New(t.Context(), cfg)
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return &tester{t, s, rand.New(rand.NewPCG(seed, 1))}
+}
+
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// value is small, or needs all bits of an entry.
+func (t *tester) value() uint32 {
+	large := []uint32{1 << 27, 1<<28 - 1, 1 << 28, 1<<28 + 1, math.MaxUint32}
+	if t.rng.IntN(10) == 0 {
+		return large[t.rng.IntN(len(large))]
+	}
+	return t.rng.Uint32N(4)
+}
+
+// random is a set of up to n vectors, and the same as a node, which is held.
+func (t *tester) random(n int) (vectors, Node) {
+	t.Helper()
+	all, node := vectors{}, Empty
+	for range t.rng.IntN(n + 1) {
+		v := vector{t.value(), t.value(), t.value(), t.value()}
+		all[v] = true
+		one, err := t.s.Vector(v[:])
+		must(t, err)
+		node = t.held(t.s.Union(node, one))
+	}
+	return all, node
+}
+
+// held is the result of an operation, from now on a root.
+func (t *tester) held(n Node, err error) Node {
+	t.Helper()
+	must(t, err)
+	t.s.Hold(n)
+	return n
+}
+
+// nodeOf makes a set of vectors in another order than random.
+func (t *tester) nodeOf(all vectors) Node {
+	t.Helper()
+	n := Empty
+	for _, v := range slices.SortedFunc(maps.Keys(all), func(a, b vector) int {
+		return -slices.Compare(a[:], b[:])
+	}) {
+		t.s.Hold(n)
+		one, err := t.s.Vector(v[:])
+		must(t, err)
+		t.s.Release(n)
+		n, err = t.s.Union(n, one)
+		must(t, err)
+	}
+	return n
+}
+
+// same fails unless a node is the set that is expected.
+func (t *tester) same(what string, n Node, err error, want vectors) {
+	t.Helper()
+	must(t, err)
+	t.s.Hold(n)
+	defer t.s.Release(n)
+	got := vectors{}
+	var last []uint32
+	for v := range t.s.All(n) {
+		if last != nil && slices.Compare(last, v) >= 0 {
+			t.Fatalf("%s: %v is after %v", what, v, last)
+		}
+		last = slices.Clone(v)
+		got[vector(v)] = true
+	}
+	if !maps.Equal(got, want) {
+		t.Fatalf("%s: %d vectors, not %d", what, len(got), len(want))
+	}
+	if count := t.s.Count(n); count.Cmp(big.NewInt(int64(len(want)))) != 0 {
+		t.Fatalf("%s: Count is %v, not %d", what, count, len(want))
+	}
+	if other := t.nodeOf(want); other != n {
+		t.Fatalf("%s: another node has the same vectors", what)
+	}
+	if example := t.s.Example(n); len(want) > 0 != (example != nil) ||
+		example != nil && !want[vector(example)] {
+		t.Fatalf("%s: Example is %v", what, example)
+	}
+}
+
+// steps are of a random transition.
+func (t *tester) steps() (steps []Step) {
+	for _, level := range t.rng.Perm(levels)[:1+t.rng.IntN(levels)] {
+		need := t.rng.Uint32N(3)
+		steps = append(steps, Step{level, need, t.rng.Int64N(3) - min(1, int64(need))})
+	}
+	return steps
+}
+
+func (t *tester) transition(steps []Step) Transition {
+	t.Helper()
+	x, err := t.s.NewTransition(steps...)
+	must(t, err)
+	return x
+}
+
+// enabled reports whether steps can be taken from v.
+func enabled(v vector, steps []Step) bool {
+	return !slices.ContainsFunc(steps, func(s Step) bool { return v[s.Level] < s.Need })
+}
+
+// fired is v after the steps; ok is false where an entry would be too large.
+func fired(v vector, steps []Step) (after vector, ok bool) {
+	for _, s := range steps {
+		sum := int64(v[s.Level]) + s.Change
+		if sum > math.MaxUint32 {
+			return v, false
+		}
+		v[s.Level] = uint32(sum)
+	}
+	return v, true
+}
+
+// filter is the vectors for which keep is true.
+func (all vectors) filter(keep func(vector) bool) vectors {
+	some := vectors{}
+	for v := range all {
+		if keep(v) {
+			some[v] = true
+		}
+	}
+	return some
+}
+
+func (all vectors) with(others vectors) vectors {
+	sum := maps.Clone(all)
+	maps.Copy(sum, others)
+	return sum
+}
+
+// paces are how often tests collect garbage: as the store does, for each node, for some.
+var paces = []uint64{0, 1, 3}
+
+// forPaces runs a test for all paces and so many seeds.
+func forPaces(t *testing.T, seeds uint64, test func(t *tester)) {
+	for _, pace := range paces {
+		t.Run(fmt.Sprint("pace ", pace), func(t *testing.T) {
+			for seed := range seeds {
+				test(newTester(t, Config{pace: pace}, seed))
+			}
+		})
+	}
+}
+
+// TestOperations compares the operations on random sets with plain sets of vectors.
+func TestOperations(t *testing.T) {
+	forPaces(t, 6, func(t *tester) {
+		a, na := t.random(30)
+		b, nb := t.random(30)
+		n, err := t.s.Union(na, nb)
+		t.same("union", n, err, a.with(b))
+		n, err = t.s.Intersect(na, nb)
+		t.same("intersection", n, err, a.filter(func(v vector) bool { return b[v] }))
+		n, err = t.s.Minus(na, nb)
+		t.same("minus", n, err, a.filter(func(v vector) bool { return !b[v] }))
+		t.same("operand", na, nil, a)
+	})
+}
+
+// TestFire compares what transitions make of sets, and of sets that lead to them.
+func TestFire(t *testing.T) {
+	forPaces(t, 6, func(t *tester) {
+		a, na := t.random(30)
+		b, nb := t.random(30)
+		steps := t.steps()
+		x := t.transition(steps)
+		can, after, large := vectors{}, vectors{}, false
+		for v := range a {
+			if enabled(v, steps) {
+				can[v] = true
+				w, ok := fired(v, steps)
+				after[w] = ok
+				large = large || !ok
+			}
+		}
+		if n, err := t.s.Fire(na, x); large {
+			if !errors.Is(err, errValue) {
+				t.Fatalf("an entry becomes too large, and Fire says %v", err)
+			}
+		} else {
+			t.same("fire", n, err, after)
+			n, err = t.s.FireUnion(na, x, nb)
+			t.same("fire and union", n, err, after.with(b))
+			back, err := t.s.Reversed(x)
+			must(t.T, err)
+			there := t.held(t.s.Fire(na, x))
+			n, err = t.s.Fire(there, back)
+			t.same("predecessors", n, err, can)
+		}
+		n, err := t.s.Disabled(na, x)
+		t.same("disabled", n, err, a.filter(func(v vector) bool { return !can[v] }))
+	})
+}
+
+// TestFilters compares weighted sums, the largest entries, and what is stuck.
+func TestFilters(t *testing.T) {
+	forPaces(t, 6, func(t *tester) {
+		a, na := t.random(40)
+		weights := map[int]int64{t.rng.IntN(levels): t.rng.Int64N(7) - 3,
+			t.rng.IntN(levels): t.rng.Int64N(7) - 3}
+		sum := func(v vector) (sum int64) {
+			for level, w := range weights {
+				sum += w * int64(v[level])
+			}
+			return sum
+		}
+		constant, largest, peaks := t.rng.Int64N(7)-3, int64(math.MinInt64), make([]uint32, levels)
+		for v := range a {
+			largest = max(largest, sum(v)+constant)
+			for level := range peaks {
+				peaks[level] = max(peaks[level], v[level])
+			}
+		}
+		n, err := t.s.AtMost(na, weights, constant)
+		t.same("at most", n, err, a.filter(func(v vector) bool { return sum(v) <= constant }))
+		if got := t.s.Peaks(na); !slices.Equal(got, peaks) {
+			t.Fatalf("Peaks is %v, not %v", got, peaks)
+		}
+		if got, err := t.s.Largest(na, weights, constant); (err == nil) != (len(a) > 0) ||
+			err == nil && got != largest {
+			t.Fatalf("Largest is %d with error %v, not %d", got, err, largest)
+		}
+		all, many := [][]Step{t.steps(), t.steps(), t.steps()}, []Transition(nil)
+		firings := int64(0)
+		for _, steps := range all {
+			many = append(many, t.transition(steps))
+			for v := range a {
+				if enabled(v, steps) {
+					firings++
+				}
+			}
+		}
+		n, err = t.s.Stuck(na, many)
+		t.same("stuck", n, err, a.filter(func(v vector) bool {
+			return !slices.ContainsFunc(all, func(s []Step) bool { return enabled(v, s) })
+		}))
+		if got, ok := t.s.Firings(na, many, 1<<20); !ok || got.Int64() != firings {
+			t.Fatalf("Firings is %v, not %d", got, firings)
+		}
+		if _, ok := t.s.Firings(na, many, 1); ok && len(a) > 0 {
+			t.Fatal("Firings takes one step")
+		}
+	})
+}
+
+// TestReach compares all strategies with an explicit search, on random nets that keep or lose
+// tokens: first with a part of the transitions, then, in the same store, with all.
+func TestReach(t *testing.T) {
+	forPaces(t, 12, func(t *tester) {
+		from, nodes := vectors{}, Empty
+		for range 1 + t.rng.IntN(2) {
+			v := vector{t.rng.Uint32N(4), t.rng.Uint32N(4), t.rng.Uint32N(2), t.rng.Uint32N(3)}
+			from[v] = true
+			one, err := t.s.Vector(v[:])
+			must(t.T, err)
+			nodes = t.held(t.s.Union(nodes, one))
+		}
+		var all [][]Step
+		var many []Transition
+		for range 2 {
+			for range 1 + t.rng.IntN(3) {
+				all = append(all, t.moves())
+				many = append(many, t.transition(all[len(all)-1]))
+			}
+			want := search(from, all)
+			for _, strategy := range Strategies() {
+				n, err := t.s.Reach(nodes, many, strategy)
+				t.same(string(strategy), n, err, want)
+			}
+		}
+	})
+}
+
+// moves are steps that move a token, and may need or lose others.
+func (t *tester) moves() []Step {
+	at := t.rng.Perm(levels)
+	steps := []Step{{at[0], 1 + t.rng.Uint32N(2), -1}, {at[1], t.rng.Uint32N(2), 1}}
+	if t.rng.IntN(2) == 0 {
+		steps = append(steps, Step{at[2], 1, -t.rng.Int64N(2)})
+	}
+	return steps
+}
+
+// search is what is reachable, found one vector at a time.
+func search(from vectors, all [][]Step) vectors {
+	found, pending := maps.Clone(from), slices.Collect(maps.Keys(from))
+	for len(pending) > 0 {
+		v := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		for _, steps := range all {
+			if !enabled(v, steps) {
+				continue
+			}
+			if w, _ := fired(v, steps); !found[w] {
+				found[w] = true
+				pending = append(pending, w)
+			}
+		}
+	}
+	return found
+}
+
+// TestCollect: what is held stays, what is not goes, and a node that is held twice is released
+// twice.
+func TestCollect(t *testing.T) {
+	x := newTester(t, Config{}, 1)
+	a, na := x.random(200)
+	_, nb := x.random(200)
+	must(t, x.s.Collect())
+	x.same("held", na, nil, a)
+	both := x.s.Stats().Nodes
+	x.s.Hold(na)
+	x.s.Release(nb)
+	x.s.Release(na)
+	for n := range x.s.roots {
+		if n != na {
+			delete(x.s.roots, n)
+		}
+	}
+	must(t, x.s.Collect())
+	if st := x.s.Stats(); st.Nodes != uint64(x.s.Size(na)) || st.Nodes >= both {
+		t.Errorf("%d nodes are left of %d; the set has %d", st.Nodes, both, x.s.Size(na))
+	}
+	x.same("held", na, nil, a)
+	x.s.Release(na)
+	must(t, x.s.Collect())
+	if st := x.s.Stats(); st.Nodes != 0 {
+		t.Errorf("%d nodes are left", st.Nodes)
+	}
+}
+
+// TestRoots: a collection within an operation keeps what is held, what is on the stack, the entries
+// of open rows, and what the next node needs.
+func TestRoots(t *testing.T) {
+	x := newTester(t, Config{}, 1)
+	var nodes [5]Node
+	for i := range nodes {
+		v := uint32(10 * i)
+		one, err := x.s.Vector([]uint32{v, v + 1, v + 2, v + 3})
+		must(t, err)
+		nodes[i] = one
+	}
+	x.s.Hold(nodes[0])
+	_, err := x.s.do(func() Node {
+		x.s.push(nodes[1])
+		r := x.s.openRow()
+		r.entries = append(r.entries, rowEntry{down: nodes[2]})
+		x.s.collectKeeping(nodes[3], nodes[4])
+		return Empty
+	})
+	must(t, err)
+	if n := x.s.Stats().Nodes; n != uint64(len(nodes)*levels) {
+		t.Fatalf("%d nodes are left of %d", n, len(nodes)*levels)
+	}
+}
+
+// TestFull: a set that does not fit is an error, and what was held before it stays.
+func TestFull(t *testing.T) {
+	x := newTester(t, Config{MaxBytes: MinBytes}, 1)
+	a, na := x.random(50)
+	from, err := x.s.Vector(make([]uint32, levels))
+	must(t, err)
+	x.s.Hold(from)
+	var grow []Transition
+	for level := range levels {
+		grow = append(grow, x.transition([]Step{{level, 0, 1}, {(level + 1) % levels, 0, 3}}))
+	}
+	for _, strategy := range []Strategy{Saturation, BreadthFirst} {
+		_, err := x.s.Reach(from, grow, strategy)
+		if full := (*FullError)(nil); !errors.As(err, &full) || full.Nodes < MinBytes/64 {
+			t.Fatalf("%s: an endless set gives %v", strategy, err)
+		}
+		x.same("held", na, nil, a)
+		must(t, x.s.elements.Check(t.Context()))
+	}
+	if st := x.s.Stats(); st.Bytes > MinBytes || st.Collections == 0 {
+		t.Errorf("%+v with %d bytes", st, MinBytes)
+	}
+}
+
+// TestRefused: errors, after which the store goes on.
+func TestRefused(t *testing.T) {
+	for _, cfg := range []Config{{}, {Levels: 2, MaxBytes: 100}} {
+		if _, err := New(t.Context(), cfg); err == nil {
+			t.Errorf("New accepts %+v", cfg)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s, err := New(ctx, Config{Levels: 1, MaxBytes: MinBytes, deepest: 100})
+	must(t, err)
+	list := [2]Node{}
+	for v := range uint32(300) {
+		one, err := s.Vector([]uint32{300 - v})
+		must(t, err)
+		list[v%2], err = s.Union(one, list[v%2])
+		must(t, err)
+	}
+	_, long := s.Vector(make([]uint32, 2))
+	_, deep := s.Union(list[0], list[1])
+	_, none := s.NewTransition()
+	_, level := s.NewTransition(Step{Level: 1})
+	_, twice := s.NewTransition(Step{}, Step{})
+	_, negative := s.NewTransition(Step{Need: 1, Change: -2})
+	_, weight := s.AtMost(list[0], map[int]int64{0: math.MaxInt64}, 0)
+	_, least := s.Largest(list[0], map[int]int64{0: math.MinInt64}, 0)
+	_, other := s.Largest(list[0], map[int]int64{1: 1}, 0)
+	_, strategy := s.Reach(list[0], nil, "none")
+	for i, err := range []error{long, none, level, twice, negative, weight, least, other,
+		strategy} {
+		if err == nil {
+			t.Errorf("call %d succeeds", i)
+		}
+	}
+	if !errors.Is(deep, errDepth) {
+		t.Errorf("a deep operation says %v", deep)
+	}
+	ended := errors.New("that is enough")
+	cancel(ended)
+	for !s.ended.Load() { // AfterFunc runs at once, in a goroutine
+		_ = s.Count(list[0])
+	}
+	if _, err := s.Union(list[0], list[1]); !errors.Is(err, ended) {
+		t.Errorf("after the end: %v", err)
+	}
+	must(t, s.Close())
+	if _, err := s.Union(Empty, Empty); !errors.Is(err, rma.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}

@@ -1,0 +1,176 @@
+package symbolic
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Transition names a transition that a store knows: where each vector entry of its steps is large
+// enough, they change together.
+type Transition int
+
+// Step is what a transition does at one level.
+type Step struct {
+	Level  int
+	Need   uint32 // the entry must be so large
+	Change int64  // and is larger by so much then; -Need or more
+}
+
+// errValue is the error for an entry of more than 32 bits.
+var errValue = errors.New("symbolic: an entry becomes larger than 2^32-1")
+
+// transition has steps at all levels from top to bottom; at some they need and change nothing.
+type transition struct {
+	top, bottom int
+	steps       []step
+}
+
+type step struct {
+	need   uint32
+	change int64
+}
+
+// step is what the transition does at a level up to bottom.
+func (t *transition) step(level int) step {
+	if level < t.top {
+		return step{}
+	}
+	return t.steps[level-t.top]
+}
+
+// after is an entry after the transition.
+func (st step) after(value uint32) uint32 {
+	after := int64(value) + st.change
+	if after > math.MaxUint32 {
+		panic(stop{errValue})
+	}
+	return uint32(after)
+}
+
+// NewTransition adds a transition to what the store knows. The steps are in any order, at most one
+// for each level.
+func (s *Store) NewTransition(steps ...Step) (Transition, error) {
+	if len(steps) == 0 {
+		return 0, errors.New("symbolic: a transition has one step at least")
+	}
+	steps = slices.Clone(steps)
+	slices.SortFunc(steps, func(a, b Step) int { return a.Level - b.Level })
+	t := transition{top: steps[0].Level, bottom: steps[len(steps)-1].Level}
+	if t.top < 0 || t.bottom >= s.levels {
+		return 0, fmt.Errorf("symbolic: levels of steps are %d to %d, and a vector has %d", t.top,
+			t.bottom, s.levels)
+	}
+	t.steps = make([]step, t.bottom-t.top+1)
+	for i, st := range steps {
+		switch {
+		case i > 0 && steps[i-1].Level == st.Level:
+			return 0, fmt.Errorf("symbolic: two steps are at level %d", st.Level)
+		case st.Change < -int64(st.Need) || st.Change > math.MaxUint32:
+			return 0, fmt.Errorf("symbolic: the step at level %d needs %d and changes by %d",
+				st.Level, st.Need, st.Change)
+		}
+		t.steps[st.Level-t.top] = step{st.Need, st.Change}
+	}
+	s.transitions = append(s.transitions, t)
+	return Transition(len(s.transitions) - 1), nil
+}
+
+// Reversed adds the transition that leads back: what it does to a set of vectors is to find their
+// predecessors.
+func (s *Store) Reversed(t Transition) (Transition, error) {
+	x := &s.transitions[t]
+	back := transition{top: x.top, bottom: x.bottom, steps: make([]step, len(x.steps))}
+	for i, st := range x.steps {
+		need := int64(st.need) + st.change
+		if need > math.MaxUint32 {
+			return 0, errValue
+		}
+		back.steps[i] = step{uint32(need), -st.change}
+	}
+	s.transitions = append(s.transitions, back)
+	return Transition(len(s.transitions) - 1), nil
+}
+
+// enough is the part of a list whose first entry is need or more.
+func (s *Store) enough(n Node, need uint32) (rest Node, value uint32, down, right Node) {
+	for n != Empty {
+		if value, down, right = s.at(n); value >= need {
+			return n, value, down, right
+		}
+		n = right
+	}
+	return Empty, 0, Empty, Empty
+}
+
+// fire is what transition t makes of the vectors of n, whose first entry is at a level.
+func (s *Store) fire(n Node, t Transition, level int) Node {
+	x := &s.transitions[t]
+	if n == Empty || level > x.bottom {
+		return n
+	}
+	st := x.step(level)
+	n, value, down, right := s.enough(n, st.need)
+	if n == Empty {
+		return Empty
+	}
+	k := keyOf(opFire, n, uint64(t), 0)
+	if n, ok := s.cache.get(&k); ok {
+		return n
+	}
+	s.begin()
+	below := s.fire(down, t, level+1)
+	s.push(below)
+	rest := s.fire(right, t, level)
+	s.pop()
+	return s.end(&k, s.node(st.after(value), below, rest))
+}
+
+// fireUnion is the union of fire and with.
+func (s *Store) fireUnion(n Node, t Transition, level int, with Node) Node {
+	x := &s.transitions[t]
+	switch {
+	case n == Empty:
+		return with
+	case with == Empty:
+		return s.fire(n, t, level)
+	case level > x.bottom:
+		return s.union(n, with)
+	}
+	st := x.step(level)
+	n, value, down, right := s.enough(n, st.need)
+	if n == Empty {
+		return with
+	}
+	k := keyOf(opFireUnion, n, uint64(t), uint64(with))
+	if n, ok := s.cache.get(&k); ok {
+		return n
+	}
+	s.begin()
+	value = st.after(value)
+	withValue, withDown, withRight := s.at(with)
+	var result Node
+	switch {
+	case withValue < value:
+		rest := s.fireUnion(n, t, level, withRight)
+		if result = with; rest != withRight {
+			result = s.node(withValue, withDown, rest)
+		}
+	case withValue == value:
+		rest := s.fireUnion(right, t, level, withRight)
+		s.push(rest)
+		below := s.fireUnion(down, t, level+1, withDown)
+		s.pop()
+		if result = with; rest != withRight || below != withDown {
+			result = s.node(value, below, rest)
+		}
+	default:
+		rest := s.fireUnion(right, t, level, with)
+		s.push(rest)
+		below := s.fire(down, t, level+1)
+		s.pop()
+		result = s.node(value, below, rest)
+	}
+	return s.end(&k, result)
+}
