@@ -46,8 +46,9 @@ type entry struct {
 // cache keeps results of operations. A result takes the place of another one with the same hash, so
 // that there are lookups that do not find what was there before.
 type cache struct {
-	entries []entry // a power of two
-	most    int     // entries
+	entries  []entry // a power of two
+	most     int     // entries
+	replaced int     // since the cache has grown
 
 	lookups, hits uint64
 }
@@ -78,15 +79,23 @@ func (c *cache) get(k *key) (Node, bool) {
 	return Empty, false
 }
 
-func (c *cache) put(k *key, result Node) { *c.at(k) = entry{*k, result} }
-
-// grow doubles the cache, and keeps what it has.
-func (c *cache) grow() {
-	if len(c.entries) >= c.most {
-		return
+// put keeps the result of an operation. Where half as many were replaced as there are entries, the
+// cache grows: results that are computed again cost more than its memory.
+func (c *cache) put(k *key, result Node) {
+	e := c.at(k)
+	if e.a != 0 {
+		if c.replaced++; c.replaced > len(c.entries)/2 && len(c.entries) < c.most {
+			c.grow()
+			e = c.at(k)
+		}
 	}
+	*e = entry{*k, result}
+}
+
+// grow makes the cache four times as large, or as large as it may be, and keeps what it has.
+func (c *cache) grow() {
 	old := c.entries
-	c.entries = make([]entry, 2*len(old))
+	c.entries, c.replaced = make([]entry, min(4*len(old), c.most)), 0
 	for i := range old {
 		if e := &old[i]; e.a != 0 {
 			*c.at(&e.key) = *e

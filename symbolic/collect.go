@@ -29,7 +29,7 @@ const (
 	garbageFactor = 4
 	// leastFreed is the part of the nodes, one in so many, that a collection of a full store must
 	// free. With less, collecting would take all time.
-	leastFreed = 32
+	leastFreed = 8
 )
 
 // Hold makes a node a root: it and all nodes below it stay until Release is called as often as Hold

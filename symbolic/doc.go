@@ -18,7 +18,7 @@
 //     or until the next operation. An operation keeps the nodes that it is given.
 //   - After an error the store is as before, and goes on: one of memory ([FullError]), of the
 //     context of New, of entries beyond 32 bits, or of lists so long that an operation would take
-//     more than 1 GB of stack.
+//     too much of the stack.
 //
 // A store is for one goroutine.
 //
@@ -51,7 +51,9 @@
 //
 // An operation on two lists calls itself for the lists below and to the right, and keeps results in
 // a cache: four words for an operation with its arguments and the result. A result takes the place
-// of another one. The cache has as many entries as there were nodes, up to an eighth of MaxBytes.
+// of another one. The cache begins with 4096 entries and grows where results are replaced, up to an
+// eighth of MaxBytes. An eighth is not enough for all results of a large run, but what is computed
+// again is often found one call deeper.
 //
 // Package cache is for values of any size that several processes share. A get of 24 bytes takes 220
 // to 240 ns there, as it is copied and verified; here it takes 25, and an operation with all it
@@ -78,8 +80,8 @@
 // each reference; the set then collects by reference, and results that have a removed node are
 // removed from the cache. The nodes that stay keep their references.
 //
-// Where a collection of a full store frees less than a 32nd of the nodes, the operation ends with a
-// [FullError].
+// Where a collection of a full store frees less than an eighth of the nodes, the operation ends
+// with a [FullError].
 //
 // # Invariants
 //

@@ -67,17 +67,33 @@ func (s *Store) stuck(n Node, first, level int) Node {
 	return s.end(&k, s.node(value, below, rest))
 }
 
-// constraint is a weighted sum of entries: weights by level, up to the last that is not zero.
-type constraint struct{ weights []int64 }
+// constraint is a weighted sum of entries: the weights from level top on, up to the last that is
+// not zero.
+type constraint struct {
+	top     int
+	weights []int64
+}
+
+// weight is of a level above the end.
+func (c *constraint) weight(level int) int64 {
+	if level < c.top {
+		return 0
+	}
+	return c.weights[level-c.top]
+}
+
+// end is the level from which on all weights are zero.
+func (c *constraint) end() int { return c.top + len(c.weights) }
 
 // constraintOf refuses sums that may not fit into an int64.
 func (s *Store) constraintOf(weights map[int]int64, constant int64) (constraint, error) {
-	c, largest := constraint{}, uint64(0)
+	c, largest := constraint{top: s.levels}, uint64(0)
+	last := -1
 	add := func(w int64, times uint64) error {
 		high, low := bits.Mul64(uint64(max(w, -w)), times)
 		sum, carry := bits.Add64(largest, low, 0)
 		if largest = sum; w == math.MinInt64 || high+carry > 0 || sum > math.MaxInt64 {
-			return fmt.Errorf("symbolic: a sum with the weights or constant %d is too large", w)
+			return fmt.Errorf("symbolic: a sum with the weight or constant %d is too large", w)
 		}
 		return nil
 	}
@@ -86,18 +102,18 @@ func (s *Store) constraintOf(weights map[int]int64, constant int64) (constraint,
 	}
 	for level, w := range weights {
 		if level < 0 || level >= s.levels {
-			return c, fmt.Errorf("symbolic: a weight is at level %d, and a vector has %d", level,
-				s.levels)
+			return c, fmt.Errorf("symbolic: a weight is at level %d, and a vector has %d",
+				level, s.levels)
 		}
 		if err := add(w, math.MaxUint32); err != nil {
 			return c, err
 		}
-		for w != 0 && len(c.weights) <= level {
-			c.weights = append(c.weights, 0)
-		}
 		if w != 0 {
-			c.weights[level] = w
+			c.top, last = min(c.top, level), max(last, level)
 		}
+	}
+	for level := c.top; level <= last; level++ {
+		c.weights = append(c.weights, weights[level])
 	}
 	return c, nil
 }
@@ -106,9 +122,9 @@ func (s *Store) constraintOf(weights map[int]int64, constant int64) (constraint,
 func (s *Store) atMost(n Node, number, level int, left int64) Node {
 	c := &s.constraints[number]
 	switch {
-	case n == Empty, level >= len(c.weights) && left < 0:
+	case n == Empty, level >= c.end() && left < 0:
 		return Empty
-	case level >= len(c.weights):
+	case level >= c.end():
 		return n
 	}
 	k := keyOf(opAtMost, n, uint64(number), uint64(left))
@@ -119,7 +135,7 @@ func (s *Store) atMost(n Node, number, level int, left int64) Node {
 	value, down, right := s.at(n)
 	rest := s.atMost(right, number, level, left)
 	s.push(rest)
-	below := s.atMost(down, number, level+1, left-c.weights[level]*int64(value))
+	below := s.atMost(down, number, level+1, left-c.weight(level)*int64(value))
 	s.pop()
 	return s.end(&k, s.node(value, below, rest))
 }

@@ -50,9 +50,6 @@ func (s *Store) node(value uint32, down, right Node) Node {
 	if r == set.Inserted {
 		s.nodes++
 		s.last = max(s.last, ref)
-		if s.nodes > uint64(len(s.cache.entries)) {
-			s.cache.grow()
-		}
 	}
 	return Node(ref) + firstNode
 }

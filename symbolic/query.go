@@ -41,16 +41,18 @@ func (s *Store) Largest(n Node, weights map[int]int64, constant int64) (int64, e
 		}), nil
 }
 
-// Peaks is the largest entry at each level, of any vector; zeros of an empty set.
-func (s *Store) Peaks(n Node) []uint32 {
-	peaks := make([]uint32, s.levels)
+// Extremes are the smallest and the largest entry at each level, of any vector; of an empty set
+// zeros.
+func (s *Store) Extremes(n Node) (low, high []uint32) {
+	low, high = make([]uint32, s.levels), make([]uint32, s.levels)
 	for level, nodes := range s.byLevel(n) {
+		low[level] = math.MaxUint32
 		for _, n := range nodes {
 			value, _, _ := s.at(n)
-			peaks[level] = max(peaks[level], value)
+			low[level], high[level] = min(low[level], value), max(high[level], value)
 		}
 	}
-	return peaks
+	return low, high
 }
 
 // Example is one of the vectors, the first in the order of All; nil of an empty set.

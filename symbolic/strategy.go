@@ -2,6 +2,7 @@ package symbolic
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -173,6 +174,7 @@ func (s *Store) fireEntry(r *row, i int, transitions []Transition, level int) in
 		})
 		switch {
 		case !found:
+			s.mayGrow(r)
 			r.entries = slices.Insert(r.entries, j, rowEntry{after, true, below})
 			if j <= i {
 				i++
@@ -188,6 +190,23 @@ func (s *Store) fireEntry(r *row, i int, transitions []Transition, level int) in
 	}
 	return i
 }
+
+// rowBytes is what an entry of a row takes while the row grows, and its node.
+const rowBytes = 64
+
+// mayGrow ends the operation where a row becomes too long for the memory, or the context has ended:
+// the entries of a net without bounds grow for ever, and no operation begins in between.
+func (s *Store) mayGrow(r *row) {
+	if s.ended.Load() {
+		panic(stop{s.cause()})
+	}
+	if uint64(len(r.entries)) >= s.maxBytes/rowBytes {
+		panic(stop{&FullError{s.nodes, s.maxBytes, errRow}})
+	}
+}
+
+// errRow is the cause where memory ends with a list.
+var errRow = errors.New("a list is too long")
 
 // saturateLevels is saturate by transitions from a number on, which begin at a level or below it.
 func (s *Store) saturateLevels(n Node, first, level int) Node {

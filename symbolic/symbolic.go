@@ -19,7 +19,7 @@ type Config struct {
 	// Levels is the length of all vectors, 1 or more.
 	Levels int
 	// MaxBytes is the memory that nodes and results may take, MinBytes or more. 0 means 0.8 of what
-	// is left. The stack of a deep operation comes in addition, up to 1 GB.
+	// is left. The stack of a deep operation comes in addition, up to half as much or 128 MiB.
 	MaxBytes uint64
 
 	pace    uint64 // collect garbage whenever so many nodes were made; 0: as the manual says
@@ -34,8 +34,8 @@ const (
 	firstBuckets = 1 << 16
 
 	// maxDepth is how deep operations call each other. Go ends a program at 1 GB of stack, or 250
-	// MB where an int has 32 bits. A call takes less than 400 bytes of it.
-	maxDepth = 1 << 19 * (bits.UintSize / 32) * (bits.UintSize / 32)
+	// MB where an int has 32 bits; a call takes less than 900 bytes of it.
+	maxDepth = 1 << 18 * (bits.UintSize / 32) * (bits.UintSize / 32)
 )
 
 // errDepth is the error for lists that are too long, one below the other.
@@ -98,7 +98,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	cacheBytes := cfg.MaxBytes / 8
 	s := &Store{levels: cfg.Levels, maxBytes: cfg.MaxBytes, pace: cfg.pace, ctx: ctx,
 		job: local.Single(), roots: map[Node]int{}, cache: newCache(cacheBytes),
-		deepest: cmp.Or(cfg.deepest, maxDepth)}
+		deepest: cmp.Or(cfg.deepest, depthFor(cfg.MaxBytes))}
 	if s.next = firstCollect; s.pace > 0 {
 		s.next = s.pace
 	}
@@ -123,6 +123,12 @@ func elementsConfig(bytes uint64) set.ElementsConfig {
 		cfg.Buckets /= 2
 	}
 	return cfg
+}
+
+// depthFor is how deep operations may call each other, so that the stack takes no more than half of
+// the memory, or what nets of 50,000 places need.
+func depthFor(bytes uint64) int {
+	return int(min(maxDepth, max(1<<17, bytes/2048)))
 }
 
 // Close gives the memory back.

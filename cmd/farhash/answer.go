@@ -153,7 +153,7 @@ const techniques = "TECHNIQUES EXPLICIT PARALLEL_PROCESSING STATE_COMPRESSION"
 // printMCC prints the lines of the StateSpace examination, or the lines of properties.
 func (a *answer) printMCC(w io.Writer) {
 	if len(a.Properties) > 0 {
-		a.printFormulas(w)
+		printFormulas(w, a.Properties, techniques)
 		return
 	}
 	if !a.Complete {
@@ -211,7 +211,7 @@ func (a *answer) printText(w io.Writer) {
 		fmt.Fprintf(t, "check\tthe set of %s is consistent\n", plural.Of(int(a.States), "state"))
 	}
 	_ = t.Flush()
-	a.printProperties(w)
+	printProperties(w, a.Properties)
 	a.printTrace(w)
 	if !a.Complete && !a.decided() {
 		fmt.Fprintf(w, "INCOMPLETE: %s", a.Reason)

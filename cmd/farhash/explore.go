@@ -31,6 +31,7 @@ type exploreFlags struct {
 	order, trace, mem  string
 	encoding, access   string
 	direct, check      bool
+	symbolic           bool
 	ranksGiven         bool
 	checkpoint, resume string
 	maxNet             string
@@ -64,6 +65,11 @@ one.
 The markings are stored in a set in the memory of all ranks. Progress is shown where
 standard error is a terminal, which ranks that a launcher has started do not have.
 
+With --symbolic sets of markings are stored, as list decision diagrams, and not each
+marking. Nets of regular structure then fit into little memory with any number of
+markings; others take more memory and time. Arcs are counted where that does not take
+long. There are no ranks, traces and checkpoints, and Liveness is not answered.
+
 Started by farhash run, mpirun, srun or torchrun, every process is a rank. Otherwise -n
 ranks run as goroutines of this process.
 
@@ -80,6 +86,7 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
   farhash explore models/philosophers-12.pnml -n 2 --json
   farhash explore models/philosophers-12.pnml --trace deadlock
   farhash explore net.pnml --always 'tokens(a, b) <= 1' --trace witness
+  farhash explore net.pnml --symbolic
   farhash explore net.pnml --checkpoint net.save --every 5m
   farhash explore net.pnml --resume net.save
   farhash run -n 4 -- farhash explore models/philosophers-12.pnml`,
@@ -88,6 +95,9 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
 			if cmd.Flags().Changed("every") && f.checkpoint == "" {
 				return usage(errors.New("--every is the time between checkpoints; it needs " +
 					"--checkpoint FILE"))
+			}
+			if err := f.checkSymbolic(cmd); err != nil {
+				return usage(err)
 			}
 			f.resumeCommand = resumeCommand(cmd, given[0])
 			return f.run(cmd.Context(), given[0])
@@ -106,6 +116,8 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	flags.BoolVar(&f.mcc, "mcc", false, "print the StateSpace lines of the Model Checking Contest")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no plan and no progress")
+	flags.BoolVar(&f.symbolic, "symbolic", false, "explore sets of markings as decision diagrams, "+
+		"in one process: for nets with too many markings to store each")
 	flags.StringVar(&f.order, "order", string(explore.BreadthFirst),
 		"`ORDER` of the search: bfs, level by level, which gives the depth; or any")
 	flags.StringVar(&f.trace, "trace", "",
@@ -215,12 +227,9 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if err != nil {
 		return usage(err)
 	}
-	launcher, launched, err := farhash.Launched()
+	launched, err := f.checkLaunched()
 	if err != nil {
 		return err
-	}
-	if launched && f.ranksGiven && !f.quiet {
-		fmt.Fprintf(os.Stderr, "farhash: -n is ignored: %s has started the ranks\n", launcher)
 	}
 	if _, err := openStdout(); err != nil && !launched { // launched, rank 0 alone prints
 		return err
@@ -233,13 +242,16 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 		return err
 	}
 	ctx, caught := catchSignals(ctx)
-	var join []farhash.Option
-	if !f.direct {
-		join = append(join, farhash.OneSided())
-	}
 	properties, err := f.asked.read(net)
 	if err != nil {
 		return err
+	}
+	if f.symbolic {
+		return f.exploreSymbolic(ctx, caught, net, opts.Mem, properties)
+	}
+	var join []farhash.Option
+	if !f.direct {
+		join = append(join, farhash.OneSided())
 	}
 	if f.trace == "witness" {
 		opts.Trace = packing.Witnesses(properties)
@@ -272,6 +284,23 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 		return interrupted(caught, "the search had not begun")
 	}
 	return err
+}
+
+// checkLaunched reports whether a launcher has started this process as a rank, and says what of the
+// flags does not go with that.
+func (f *exploreFlags) checkLaunched() (launched bool, err error) {
+	launcher, launched, err := farhash.Launched()
+	if err != nil {
+		return false, err
+	}
+	if launched && f.symbolic {
+		return false, usage(fmt.Errorf("--symbolic explores in one process, and %s has started "+
+			"ranks", launcher))
+	}
+	if launched && f.ranksGiven && !f.quiet {
+		fmt.Fprintf(os.Stderr, "farhash: -n is ignored: %s has started the ranks\n", launcher)
+	}
+	return launched, nil
 }
 
 // otherNet is the error for a checkpoint of another net, where their numbers of bits differ.

@@ -123,10 +123,10 @@ func newPropertyAnswer(net *petri.Net, a packing.Answer) propertyAnswer {
 func (p *propertyAnswer) known() bool { return string(p.Answer) != "null" }
 
 // printProperties prints a table of the answers.
-func (a *answer) printProperties(w io.Writer) {
+func printProperties(w io.Writer, properties []propertyAnswer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for i := range a.Properties {
-		p := &a.Properties[i]
+	for i := range properties {
+		p := &properties[i]
 		text := string(p.Answer)
 		switch {
 		case p.AtLeast != nil:
@@ -147,9 +147,9 @@ func (a *answer) printProperties(w io.Writer) {
 }
 
 // printFormulas prints the contest's lines for properties.
-func (a *answer) printFormulas(w io.Writer) {
-	for i := range a.Properties {
-		p := &a.Properties[i]
+func printFormulas(w io.Writer, properties []propertyAnswer, techniques string) {
+	for i := range properties {
+		p := &properties[i]
 		text := strings.ToUpper(string(p.Answer)) + " " + techniques
 		switch {
 		case !p.known():

@@ -248,3 +248,17 @@ func TestProgressOnTerminal(t *testing.T) {
 		t.Errorf("exit code %d, %s", c.code(), &c.stdout)
 	}
 }
+
+// A symbolic exploration ends as a search does, without counts.
+func TestInterruptSymbolic(t *testing.T) {
+	path := family(t, "kanban", "2000") // its lists are long
+	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		c := startSearch(t, "explore", path, "--symbolic", "--json", "--mem", "1GiB")
+		send(t, c.Process.Pid, s)
+		c.finish()
+		if o := object(t, c); c.code() != code || o["complete"] != false || o["states"] != nil ||
+			o["reason"] != "interrupted" {
+			t.Errorf("%v: exit code %d: %v\n%s", s, c.code(), o, &c.stderr)
+		}
+	}
+}

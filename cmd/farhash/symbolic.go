@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/diagram"
+	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/symbolic"
+)
+
+// explicitOnly are the flags of explore that have no meaning with --symbolic.
+var explicitOnly = []string{"ranks", "order", "trace", "checkpoint", "every", "resume", "encoding",
+	"access", "direct", "check"}
+
+// checkSymbolic refuses flags that --symbolic does not go with.
+func (f *exploreFlags) checkSymbolic(cmd *cobra.Command) error {
+	if !f.symbolic {
+		return nil
+	}
+	for _, name := range explicitOnly {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--symbolic and --%s exclude each other: sets of markings are "+
+				"explored in one process, without ranks, levels and traces", name)
+		}
+	}
+	return nil
+}
+
+// symbolicAnswer is what explore --symbolic prints. The fields are named as in --json.
+type symbolicAnswer struct {
+	Model            string   `json:"model"`
+	Places           int      `json:"places"`
+	Transitions      int      `json:"transitions"`
+	Engine           string   `json:"engine"`
+	States           *big.Int `json:"states"` // these are null when not complete
+	Arcs             *big.Int `json:"arcs"`   // null as well where counting takes too long
+	Depth            *uint64  `json:"depth"`  // null: there are no levels
+	Deadlocks        *big.Int `json:"deadlocks"`
+	MaxTokensPlace   *uint64  `json:"maxTokensPlace"`
+	MaxTokensMarking *uint64  `json:"maxTokensMarking"`
+	Complete         bool     `json:"complete"`
+	Strategy         string   `json:"strategy,omitempty"`
+	PlaceOrder       string   `json:"placeOrder,omitempty"`
+	Nodes            int      `json:"nodes,omitempty"` // of the set of all markings
+	Bytes            uint64   `json:"bytes,omitempty"`
+	Seconds          float64  `json:"seconds,omitempty"`
+	// Reason: only when not complete.
+	Reason     string           `json:"reason,omitempty"`
+	Properties []propertyAnswer `json:"properties,omitempty"`
+
+	detail string
+}
+
+// exploreSymbolic explores a net as sets of markings and prints the answer.
+func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Signal,
+	net *petri.Net, mem uint64, properties []property.Property) error {
+	if mem == 0 {
+		left, err := memory.Now()
+		if err != nil {
+			return fmt.Errorf("how much memory there is cannot be found (%w); give --mem", err)
+		}
+		mem = left.Bytes / 5 * 4
+	}
+	order := diagram.Choose(net)
+	if !f.quiet {
+		fmt.Fprintf(os.Stderr, "plan: up to %s for sets of markings, places ordered by %s\n",
+			memory.Format(mem), order.Name)
+	}
+	res, err := diagram.Explore(ctx, net, diagram.Options{MaxBytes: mem, Order: order},
+		properties...)
+	a := symbolicAnswer{Model: net.Name, Places: len(net.Places),
+		Transitions: len(net.Transitions), Engine: "symbolic"}
+	code := 0
+	full, unsupported := (*symbolic.FullError)(nil), (*diagram.UnsupportedError)(nil)
+	switch {
+	case errors.As(err, &full):
+		a.Reason, code = string(explore.MemoryFull), exitIncomplete
+		a.detail = fmt.Sprintf(": %s in use; give more by --mem, or explore without --symbolic",
+			plural.Of(int(full.Nodes), "node"))
+	case errors.As(err, &unsupported):
+		return usage(fmt.Errorf("--symbolic: %w", err))
+	case err != nil && ctx.Err() != nil:
+		a.Reason, code = string(explore.Interrupted), interruptCode(caught)
+	case err != nil:
+		return err
+	}
+	a.take(res, properties)
+	out, err := openStdout()
+	if err != nil {
+		return err
+	}
+	if err := a.print(out, f); err != nil || code == 0 {
+		return err
+	}
+	return &exitError{code: code}
+}
+
+// take takes the numbers of a result, or of none, which leaves the properties unknown.
+func (a *symbolicAnswer) take(res *diagram.Result, properties []property.Property) {
+	if res == nil {
+		for _, p := range properties {
+			a.Properties = append(a.Properties, propertyAnswer{Name: p.Name,
+				Answer: json.RawMessage("null")})
+		}
+		return
+	}
+	a.States, a.Arcs, a.Deadlocks = res.States, res.Arcs, res.Deadlocks
+	a.MaxTokensPlace, a.MaxTokensMarking = &res.MaxTokensPlace, &res.MaxTokensMarking
+	a.Complete, a.Strategy, a.PlaceOrder = true, string(res.Strategy), res.Order
+	a.Nodes, a.Bytes, a.Seconds = res.Nodes, res.Stats.Bytes, res.Elapsed.Seconds()
+	for _, known := range res.Answers {
+		p := propertyAnswer{Name: known.Property.Name}
+		if known.Property.Kind == property.Bound {
+			p.Answer = strconv.AppendInt(nil, known.Value, 10)
+		} else {
+			p.Answer = strconv.AppendBool(nil, known.True)
+		}
+		a.Properties = append(a.Properties, p)
+	}
+}
+
+// print writes the answer in the form that the flags ask for, in one piece.
+func (a *symbolicAnswer) print(w io.Writer, f *exploreFlags) error {
+	var text bytes.Buffer
+	switch {
+	case f.json:
+		if err := json.NewEncoder(&text).Encode(a); err != nil {
+			return fmt.Errorf("printing the answer: %w", err)
+		}
+	case f.mcc:
+		a.printMCC(&text)
+	default:
+		a.printText(&text)
+	}
+	if _, err := w.Write(text.Bytes()); err != nil {
+		return fmt.Errorf("printing the answer: %w", err)
+	}
+	return nil
+}
+
+// symbolicTechniques are the contest's names for how sets of markings are explored.
+const symbolicTechniques = "TECHNIQUES DECISION_DIAGRAMS PARALLEL_PROCESSING"
+
+func (a *symbolicAnswer) printMCC(w io.Writer) {
+	if len(a.Properties) > 0 {
+		printFormulas(w, a.Properties, symbolicTechniques)
+		return
+	}
+	if !a.Complete {
+		fmt.Fprintln(w, "CANNOT_COMPUTE")
+		return
+	}
+	arcs := big.NewInt(-1) // not known
+	if a.Arcs != nil {
+		arcs = a.Arcs
+	}
+	fmt.Fprintf(w, "STATE_SPACE STATES %v %s\n", a.States, symbolicTechniques)
+	fmt.Fprintf(w, "STATE_SPACE TRANSITIONS %v %s\n", arcs, symbolicTechniques)
+	fmt.Fprintf(w, "STATE_SPACE MAX_TOKEN_PER_MARKING %d %s\n", *a.MaxTokensMarking,
+		symbolicTechniques)
+	fmt.Fprintf(w, "STATE_SPACE MAX_TOKEN_IN_PLACE %d %s\n", *a.MaxTokensPlace, symbolicTechniques)
+}
+
+func (a *symbolicAnswer) printText(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s, %s\n", printable(a.Model), plural.Of(a.Places, "place"),
+		plural.Of(a.Transitions, "transition"))
+	if a.Complete {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(t, "states\t%v\n", a.States)
+		if a.Arcs != nil {
+			fmt.Fprintf(t, "arcs\t%v\n", a.Arcs)
+		} else {
+			fmt.Fprint(t, "arcs\tnot counted: it would take too long\n")
+		}
+		fmt.Fprintf(t, "deadlocks\t%v\n", a.Deadlocks)
+		fmt.Fprintf(t, "max tokens in a place\t%d\n", *a.MaxTokensPlace)
+		fmt.Fprintf(t, "max tokens in a marking\t%d\n", *a.MaxTokensMarking)
+		fmt.Fprintf(t, "seconds\t%.3f\tby %s, places ordered by %s\n", a.Seconds, a.Strategy,
+			a.PlaceOrder)
+		fmt.Fprintf(t, "nodes\t%d\tof the set; %s in all\n", a.Nodes, memory.Format(a.Bytes))
+		_ = t.Flush()
+	}
+	printProperties(w, a.Properties)
+	if !a.Complete {
+		fmt.Fprintf(w, "INCOMPLETE: %s%s\n", a.Reason, a.detail)
+	}
+}

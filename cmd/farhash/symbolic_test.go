@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/petri"
+)
+
+// symbolicKeys are the keys of the JSON object of a complete symbolic exploration.
+var symbolicKeys = []string{"arcs", "bytes", "complete", "deadlocks", "depth", "engine",
+	"maxTokensMarking", "maxTokensPlace", "model", "nodes", "placeOrder", "places", "seconds",
+	"states", "strategy", "transitions"}
+
+// TestSymbolicJSON: the counts are those of an explicit search.
+func TestSymbolicJSON(t *testing.T) {
+	for name, size := range map[string]int{"philosophers": 5, "rwmutex": 6, "dekker": 5,
+		"kanban": 2, "walker": 5} {
+		n, err := petri.Family(name, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, want := family(t, name, fmt.Sprint(size)), mapWith(expected(t, n), "depth", nil)
+		got := exploreJSON(t, "explore", path, "--symbolic", "--json")
+		for key, value := range mapWith(want, "engine", "symbolic") {
+			if got[key] != value {
+				t.Errorf("%s: %s is %v, not %v", name, key, got[key], value)
+			}
+		}
+		for _, key := range symbolicKeys {
+			if _, there := got[key]; !there || len(got) != len(symbolicKeys) {
+				t.Errorf("%s: %d keys, and %s is there: %v", name, len(got), key, there)
+			}
+		}
+	}
+}
+
+// TestSymbolicText: what is printed of 3^200 states.
+func TestSymbolicText(t *testing.T) {
+	path := family(t, "philosophers", "200")
+	c := execute(t, "explore", path, "--symbolic", "--always", "tokens(Eat_1, Eat_2) <= 1",
+		"--sometimes", "deadlock", "--bound", "tokens(Eat_1, Eat_3)", "--examination", "OneSafe")
+	states := new(big.Int).Exp(big.NewInt(3), big.NewInt(200), nil)
+	for _, want := range []string{"Philosophers-200: 1000 places, 1000 transitions\n",
+		fmt.Sprintf("states                   %v\n", states),
+		"deadlocks                2\n", "max tokens in a place    1\n",
+		"max tokens in a marking  400\n", "\nalways tokens(Eat_1, Eat_2) <= 1  true\n",
+		"\nsometimes deadlock                true\n",
+		"\nbound tokens(Eat_1, Eat_3)        2\n", "OneSafe                           true\n"} {
+		if !strings.Contains(c.stdout.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, &c.stdout)
+		}
+	}
+	if text := c.stderr.String(); c.code() != 0 || strings.Count(text, "\n") != 1 ||
+		!strings.HasPrefix(text, "plan: up to ") {
+		t.Errorf("exit code %d, stderr %q", c.code(), text)
+	}
+	c = execute(t, "explore", path, "--symbolic", "--quiet", "--mcc")
+	if want := fmt.Sprintf("STATE_SPACE STATES %v TECHNIQUES DECISION_DIAGRAMS "+
+		"PARALLEL_PROCESSING\n", states); c.code() != 0 || c.stderr.Len() > 0 ||
+		!strings.HasPrefix(c.stdout.String(), want) {
+		t.Errorf("exit code %d, stderr %q, stdout %s", c.code(), &c.stderr, &c.stdout)
+	}
+}
+
+// TestSymbolicRefused: flags without meaning and what is not answered are wrong usage; memory that
+// is full is exit code 3.
+func TestSymbolicRefused(t *testing.T) {
+	path := family(t, "rwmutex", "60")
+	for _, flags := range [][]string{{"-n", "2"}, {"--order", "any"}, {"--trace", "deadlock"},
+		{"--checkpoint", "x"}, {"--resume", "x"}, {"--encoding", "word"}, {"--check"},
+		{"--examination", "Liveness"}} {
+		c := execute(t, append([]string{"explore", path, "--symbolic"}, flags...)...)
+		if c.code() != exitUsage || !strings.Contains(c.stderr.String(), "--symbolic") {
+			t.Errorf("%q: exit code %d, stderr %q", flags, c.code(), &c.stderr)
+		}
+	}
+	c := execute(t, launched(t, "2", "explore", path, "--symbolic")...)
+	if !strings.Contains(c.stderr.String(), "--symbolic explores in one process") {
+		t.Errorf("two ranks: exit code %d, stderr %q", c.code(), &c.stderr)
+	}
+	c = execute(t, "explore", path, "--symbolic", "--mem", "4MiB", "--json", "--sometimes",
+		"deadlock")
+	o := object(t, c)
+	known := o["properties"].([]any)[0].(map[string]any)["answer"]
+	if c.code() != exitIncomplete || o["complete"] != false || o["states"] != nil ||
+		o["reason"] != "memory full" || known != nil {
+		t.Errorf("without memory: exit code %d, %v", c.code(), o)
+	}
+	c = execute(t, "explore", path, "--symbolic", "--mem", "4MiB")
+	if text := c.stdout.String(); c.code() != exitIncomplete ||
+		!strings.Contains(text, "INCOMPLETE: memory full: ") || strings.Contains(text, "states") {
+		t.Errorf("without memory: exit code %d, %s", c.code(), text)
+	}
+}

@@ -1,0 +1,252 @@
+package diagram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"sync"
+	"time"
+
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/symbolic"
+)
+
+// Options control an exploration.
+type Options struct {
+	// MaxBytes is the memory for diagrams, as in symbolic.Config; 0 means 0.8 of what is left.
+	MaxBytes uint64
+	// Strategy of firing. Empty lets symbolic.Saturation and symbolic.Loops run at the same time,
+	// with half of the memory each: neither is always the better one, and the first answer counts.
+	Strategy symbolic.Strategy
+	// Order of the places; the zero value has Choose find one.
+	Order Order
+}
+
+// Result is what was found. All numbers are exact.
+type Result struct {
+	States    *big.Int
+	Arcs      *big.Int // nil: to count them would take too long
+	Deadlocks *big.Int
+	Answers   []Answer // to the properties, in their order
+
+	MaxTokensPlace   uint64
+	MaxTokensMarking uint64
+
+	Strategy symbolic.Strategy
+	Order    string // how the order of the places was found
+	Nodes    int    // of the set of all reachable markings
+	Stats    symbolic.Stats
+	Elapsed  time.Duration
+}
+
+// Answer is the answer to a property.
+type Answer struct {
+	Property property.Property
+	True     bool  // of all but Bound
+	Value    int64 // of Bound
+	// Marking shows why: it is a marking for which the formula of Always is false, of Sometimes
+	// true, or nil where there is none.
+	Marking []int64
+}
+
+// UnsupportedError says that a property is of a kind that diagrams do not answer here.
+type UnsupportedError struct{ Property property.Property }
+
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("%s is not answered symbolically: ask without it, or explore explicitly",
+		e.Property.Name)
+}
+
+// arcSteps is how many steps are taken to count arcs.
+const arcSteps = 4_000_000
+
+// explorer is an exploration in progress.
+type explorer struct {
+	net    *petri.Net
+	s      *symbolic.Store
+	places []int // by level
+	levels []int // by place
+	fires  []symbolic.Transition
+	all    symbolic.Node // the reachable markings
+
+	low, high []uint32 // tokens of any reachable marking, by level
+}
+
+// Explore finds all reachable markings of a net and answers properties of them. Without enough
+// memory the error is a *symbolic.FullError; after the end of ctx its cause.
+func Explore(ctx context.Context, net *petri.Net, opts Options,
+	properties ...property.Property) (res *Result, err error) {
+	begin := time.Now()
+	for _, p := range properties {
+		if p.Kind == property.Live {
+			return nil, &UnsupportedError{p}
+		}
+	}
+	if len(net.Places) == 0 {
+		return nil, errors.New("the net has no places, and so no markings to explore")
+	}
+	if opts.Order.Places == nil {
+		opts.Order = Choose(net)
+	}
+	if opts.Strategy != "" {
+		res, err = explore(ctx, net, opts, properties)
+	} else {
+		res, err = race(ctx, net, opts, properties)
+	}
+	if err != nil {
+		return nil, err
+	}
+	res.Elapsed = time.Since(begin)
+	return res, nil
+}
+
+// errLost ends the strategy that another one has beaten.
+var errLost = errors.New("another strategy has found the answer")
+
+// race explores by two strategies at the same time, and ends one when the other has the answer.
+func race(ctx context.Context, net *petri.Net, opts Options,
+	properties []property.Property) (*Result, error) {
+	strategies := []symbolic.Strategy{symbolic.Saturation, symbolic.Loops}
+	if opts.MaxBytes == 0 {
+		left, err := memory.Now()
+		if err != nil {
+			return nil, fmt.Errorf("how much memory there is cannot be found (%w); give a limit",
+				err)
+		}
+		opts.MaxBytes = left.Bytes / 5 * 4
+	}
+	opts.MaxBytes /= uint64(len(strategies))
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	results, errs := make([]*Result, len(strategies)), make([]error, len(strategies))
+	var all sync.WaitGroup
+	for i, strategy := range strategies {
+		opts := opts
+		opts.Strategy = strategy
+		all.Go(func() {
+			if results[i], errs[i] = explore(ctx, net, opts, properties); errs[i] == nil {
+				end(errLost)
+			}
+		})
+	}
+	all.Wait()
+	for _, res := range results {
+		if res != nil {
+			return res, nil
+		}
+	}
+	return nil, errs[0]
+}
+
+// explore explores a net by the strategy of opts.
+func explore(ctx context.Context, net *petri.Net, opts Options,
+	properties []property.Property) (_ *Result, err error) {
+	s, err := symbolic.New(ctx, symbolic.Config{Levels: len(net.Places), MaxBytes: opts.MaxBytes})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	x := &explorer{net: net, s: s, places: opts.Order.Places, levels: inverse(opts.Order.Places)}
+	res := &Result{Strategy: opts.Strategy, Order: opts.Order.Name}
+	if err := x.reach(opts.Strategy); err != nil {
+		return nil, err
+	}
+	if err := x.count(res); err != nil {
+		return nil, err
+	}
+	for _, p := range properties {
+		a, err := x.answer(p)
+		if err != nil {
+			return nil, err
+		}
+		res.Answers = append(res.Answers, a)
+	}
+	res.Stats = s.Stats()
+	return res, nil
+}
+
+// reach finds the reachable markings.
+func (x *explorer) reach(strategy symbolic.Strategy) error {
+	first := make([]uint32, len(x.places))
+	for level, place := range x.places {
+		first[level] = uint32(x.net.Places[place].Initial)
+	}
+	initial, err := x.s.Vector(first)
+	if err != nil {
+		return err
+	}
+	x.s.Hold(initial)
+	var moving []symbolic.Transition // those that change a marking
+	for i := range x.net.Transitions {
+		steps, moves := x.steps(&x.net.Transitions[i])
+		t, err := x.s.NewTransition(steps...)
+		if err != nil {
+			return fmt.Errorf("transition %s: %w", x.net.Transitions[i].ID, err)
+		}
+		x.fires = append(x.fires, t)
+		if moves {
+			moving = append(moving, t)
+		}
+	}
+	if x.all, err = x.s.Reach(initial, moving, strategy); err == nil {
+		x.s.Hold(x.all)
+	}
+	return err
+}
+
+// steps are what a transition does at each level, and whether it changes any.
+func (x *explorer) steps(t *petri.Transition) (steps []symbolic.Step, moves bool) {
+	out := t.Out
+	for _, in := range t.In {
+		for ; len(out) > 0 && out[0].Place < in.Place; out = out[1:] {
+			steps = append(steps, symbolic.Step{Level: x.levels[out[0].Place],
+				Change: out[0].Weight})
+		}
+		st := symbolic.Step{Level: x.levels[in.Place], Need: uint32(in.Weight), Change: -in.Weight}
+		if len(out) > 0 && out[0].Place == in.Place {
+			st.Change += out[0].Weight
+			out = out[1:]
+		}
+		steps = append(steps, st)
+	}
+	for _, a := range out {
+		steps = append(steps, symbolic.Step{Level: x.levels[a.Place], Change: a.Weight})
+	}
+	for _, st := range steps {
+		moves = moves || st.Change != 0
+	}
+	if len(steps) == 0 {
+		steps = []symbolic.Step{{}} // it can always fire
+	}
+	return steps, moves
+}
+
+// count finds the numbers of a result.
+func (x *explorer) count(res *Result) error {
+	ones := make(map[int]int64, len(x.places))
+	for level := range x.places {
+		ones[level] = 1
+	}
+	most, err := x.s.Largest(x.all, ones, 0)
+	if err != nil {
+		return err
+	}
+	stuck, err := x.s.Stuck(x.all, x.fires)
+	if err != nil {
+		return err
+	}
+	x.low, x.high = x.s.Extremes(x.all)
+	for _, peak := range x.high {
+		res.MaxTokensPlace = max(res.MaxTokensPlace, uint64(peak))
+	}
+	res.MaxTokensMarking = uint64(most)
+	res.Deadlocks, res.States = x.s.Count(stuck), x.s.Count(x.all)
+	res.Nodes = x.s.Size(x.all)
+	if arcs, ok := x.s.Firings(x.all, x.fires, arcSteps); ok {
+		res.Arcs = arcs
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+// Package diagram explores nets as sets of markings: list decision diagrams (package symbolic),
+// where package packing has each marking in a table. Of many nets a set of 10^400 markings takes
+// thousands of nodes; of others a million markings take more memory than in a table.
+//
+//	res, err := diagram.Explore(ctx, net, diagram.Options{})
+//	res.States // 3^1000, of 1000 philosophers
+//
+// # What is answered
+//
+// The numbers of states, deadlocks and, where that does not take long, arcs; the most tokens of a
+// place and of a marking; all properties except liveness. All answers are exact. There are no
+// levels of a search, so no depth, and no traces: the answer to a formula has one marking that
+// shows it.
+//
+// # How
+//
+// A level of the diagram is a place. The order of places decides how large diagrams are: Choose
+// takes, of the orders that Orders finds, the one whose transitions extend over the fewest levels.
+// Two strategies run at the same time, on two goroutines with half of the memory each; when one
+// has the answer, the other ends. Neither is always the faster one.
+//
+// The largest sum is found by one pass over the nodes. A formula becomes a set: those reachable
+// markings for which it is true, found by filters of sums, by what transitions cannot fire from,
+// and by union and difference. A comparison that the extremes of places decide needs no filter.
+// Deadlocks are what no transition can fire from. Arcs are counted for each transition over the
+// levels that it extends over, up to a number of steps.
+//
+// The ideas are of Ciardo, Luettgen and Siminiceanu (saturation, TACAS 2001), and of van Dijk and
+// van de Pol (Sylvan, STTT 2017).
+package diagram
