@@ -1,6 +1,11 @@
 package symbolic
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+
+	"github.com/farhash/farhash/internal/memory"
+)
 
 // operation is what an entry of the cache is the result of.
 type operation uint64
@@ -49,15 +54,37 @@ type cache struct {
 	entries  []entry // a power of two
 	most     int     // entries
 	replaced int     // since the cache has grown
+	release  func() error
 
 	lookups, hits uint64
 }
 
 const firstEntries = 1 << 12
 
-func newCache(bytes uint64) cache {
-	most := max(firstEntries, 1<<(bits.Len64(bytes/entryBytes)-1))
-	return cache{entries: make([]entry, firstEntries), most: most}
+func newCache(bytes uint64) (c cache, err error) {
+	c.most = max(firstEntries, 1<<(bits.Len64(bytes/entryBytes)-1))
+	c.entries, c.release, err = newEntries(firstEntries)
+	return c, err
+}
+
+// newEntries are outside the Go heap, whose limit would else be twice their memory, and in huge
+// pages where they are many.
+func newEntries(n int) ([]entry, func() error, error) {
+	words, release, err := memory.Words(n * entryBytes / 8)
+	if err != nil {
+		return nil, nil, err
+	}
+	return unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(words))), n), release, nil
+}
+
+// close gives the memory back.
+func (c *cache) close() error {
+	if c.release == nil {
+		return nil
+	}
+	release := c.release
+	*c = cache{lookups: c.lookups, hits: c.hits}
+	return release()
 }
 
 const entryBytes = 32
@@ -93,14 +120,21 @@ func (c *cache) put(k *key, result Node) {
 }
 
 // grow makes the cache four times as large, or as large as it may be, and keeps what it has.
+// Without memory the cache stays as it is from then on.
 func (c *cache) grow() {
-	old := c.entries
-	c.entries, c.replaced = make([]entry, min(4*len(old), c.most)), 0
+	old, release := c.entries, c.release
+	entries, releaseNew, err := newEntries(min(4*len(old), c.most))
+	if err != nil {
+		c.most = len(old)
+		return
+	}
+	c.entries, c.release, c.replaced = entries, releaseNew, 0
 	for i := range old {
 		if e := &old[i]; e.a != 0 {
 			*c.at(&e.key) = *e
 		}
 	}
+	_ = release() // the addresses are lost at worst
 }
 
 // sweep removes the results that have a node for which live is false.

@@ -97,13 +97,15 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	cacheBytes := cfg.MaxBytes / 8
 	s := &Store{levels: cfg.Levels, maxBytes: cfg.MaxBytes, pace: cfg.pace, ctx: ctx,
-		job: local.Single(), roots: map[Node]int{}, cache: newCache(cacheBytes),
+		job: local.Single(), roots: map[Node]int{},
 		deepest: cmp.Or(cfg.deepest, depthFor(cfg.MaxBytes))}
 	if s.next = firstCollect; s.pace > 0 {
 		s.next = s.pace
 	}
 	var err error
-	s.elements, err = set.NewElements(ctx, s.job, elementsConfig(cfg.MaxBytes-cacheBytes*3/2))
+	if s.cache, err = newCache(cacheBytes); err == nil {
+		s.elements, err = set.NewElements(ctx, s.job, elementsConfig(cfg.MaxBytes-cacheBytes*3/2))
+	}
 	if err == nil {
 		s.pairs, err = set.NewPairs(s.elements)
 	}
@@ -143,7 +145,8 @@ func (s *Store) Close() error {
 	if s.elements != nil {
 		err = s.elements.Close()
 	}
-	s.pairs, s.elements, s.cache = nil, nil, cache{}
+	s.pairs, s.elements = nil, nil
+	err = errors.Join(err, s.cache.close())
 	if s.job != nil {
 		err = errors.Join(err, s.job.Close())
 		s.job = nil
