@@ -16,10 +16,10 @@ type Order struct {
 
 // The sizes up to which orders are tried that take time.
 const (
-	forceRounds  = 200       // of FORCE at most
-	forcePatient = 10        // rounds without a better order
-	widest       = 60        // places of a transition that makes neighbours of all its places
-	greedySteps  = 1_000_000 // places times places and arcs
+	forceRounds  = 200        // of FORCE at most
+	forcePatient = 10         // rounds without a better order
+	widest       = 60         // places of a transition that makes neighbours of all its places
+	greedySteps  = 30_000_000 // places times places and arcs
 )
 
 // Orders are the orders of a net that are tried: as the file has them; reverse Cuthill-McKee
