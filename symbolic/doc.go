@@ -16,9 +16,9 @@
 //   - All answers are exact: no two sets are taken for the same. Equal sets have the same [Node].
 //   - What a node names does not change, and is there as long as the node is held ([Store.Hold]),
 //     or until the next operation. An operation keeps the nodes that it is given.
-//   - After an error the store is as before, and goes on: one of memory ([FullError]), of the
-//     context of New, of entries beyond 32 bits, or of lists so long that an operation would take
-//     too much of the stack.
+//   - After an error the store is as before: one of memory ([FullError]), of entries beyond 32
+//     bits, or of lists so long that an operation would take too much of the stack. When the
+//     context of New has ended all operations fail.
 //
 // A store is for one goroutine.
 //
@@ -27,7 +27,7 @@
 // List decision diagrams are of Blom and van de Pol (Symbolic Reachability for Process Algebras
 // with Recursive Data Types, ICTAC 2008). A node is an entry of a list: a value, the set of what
 // may follow it (down), and the rest of the list (right), whose values are larger. So a list is a
-// set of vectors: those that begin with one of its values and go on in the set below. A node is
+// set of vectors: those that begin with one of its values and continue in the set below. A node is
 // stored once, whatever number of lists it is in.
 //
 //	{(0,1), (0,2), (3,1), (3,2), (4,2)}     0 ------> 3 ------> 4

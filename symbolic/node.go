@@ -31,9 +31,9 @@ const (
 	maxNodes = 1<<nodeBits - firstNode
 )
 
-// node is the list that begins with an entry and goes on as right does. Values ascend along a list,
-// and down is never Empty: there is one list for each set. What down and right name need not be
-// reachable from a root.
+// node is the list that begins with an entry and continues as right does. Values ascend along a
+// list, and down is never Empty: there is one list for each set. What down and right name need not
+// be reachable from a root.
 func (s *Store) node(value uint32, down, right Node) Node {
 	if down == Empty {
 		return right

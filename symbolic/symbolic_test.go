@@ -438,7 +438,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestRefused: errors, after which the store goes on.
+// TestRefused: errors, after which the store can be used.
 func TestRefused(t *testing.T) {
 	for _, cfg := range []Config{{}, {Levels: 2, MaxBytes: 100}} {
 		if _, err := New(t.Context(), cfg); err == nil {

@@ -23,7 +23,7 @@ const (
 )
 
 // Orders are the orders of a net that are tried: as the file has them; reverse Cuthill-McKee
-// (Cuthill and McKee 1969, for nets Meijer and van de Pol, NFM 2016); that of Noack (1999), which
+// (Cuthill and McKee 1969, for nets Meijer and van de Pol, NFM 2016); Noack (1999), who
 // adds the place next that is closest to the ones before it; and each improved by FORCE (Aloul,
 // Markov and Sakallah, GLSVLSI 2003). Each is tried from both ends.
 func Orders(net *petri.Net) []Order {
