@@ -62,9 +62,10 @@
 //     slot. The model's size is the best one below it, which is not the lesser of both.
 //   - LP Table 1 has 7.41 and 10.05 requests at load 0.95; by the law these are 7.417 and
 //     10.095.
-//   - LP Table 4 has 1.04 reads of the heap for each lookup; signatures of a byte that
-//     agree by chance give 1.02, and the paper's random keys of 4 bytes, some of which
-//     stand in the table twice, 1.05. The model is of the table alone.
+//   - LP Table 4 has 1.04 reads of the heap for each lookup by linear probing. Signatures of a
+//     byte that agree by chance give 1.02. With the paper's random keys of 4 bytes, some of which
+//     stand in the table twice, it is 1.04 if lookups draw keys evenly, and 1.05 if they draw
+//     records. The model is of the table alone.
 //   - Sequential cuckoo stops at the key (LP 2.2) or does not (LP Algorithm 3); see
 //     [Cuckoo.Sequential].
 //

@@ -18,10 +18,12 @@ type lookupCase struct {
 	storage  index.Storage
 	bucket   int     // slots of a bucket of cuckoo; 0: 4
 	repeated bool    // a key has two records, so that a search never ends with the first
+	random   bool    // keys are random, as in LP: some have several records
 	assumed  float64 // the load that slots are best for; 0: the policy knows the load
 	slots    int     // of every read; 0: what the policy chooses
 	skew     float64 // exponent of the law of Zipf that keys follow; 0: all differ
 	clusters int     // that a worker knows
+	flying   int     // reads of a worker in flight; 0: simulatedDepth
 }
 
 const keyBytes = 4 // LP 5.1
@@ -40,12 +42,16 @@ var caseKeys = []struct {
 	{"clusters", func(c *lookupCase) any { return c.clusters }},
 	{"bucket", func(c *lookupCase) any { return c.bucket }},
 	{"keys", func(c *lookupCase) any {
-		if c.repeated {
+		switch {
+		case c.repeated:
 			return "repeated"
+		case c.random:
+			return "random"
 		}
 		return "distinct"
 	}},
 	{"slots", func(c *lookupCase) any { return c.slots }},
+	{"in-flight", func(c *lookupCase) any { return c.flying }},
 }
 
 // keys are the keys of a case: the fields that some case of the experiment has set.
@@ -70,6 +76,7 @@ func (c lookupCase) sameTable(other lookupCase) bool {
 		return false
 	}
 	other.impl, other.clusters, other.slots, other.assumed = c.impl, c.clusters, c.slots, c.assumed
+	other.flying = c.flying
 	return c == other
 }
 
@@ -87,11 +94,14 @@ func (c *lookupCase) newKeys(seed uint64, records int) keys {
 	if c.repeated {
 		k.repeat()
 	}
+	if c.random {
+		k.random()
+	}
 	return k
 }
 
 func (c *lookupCase) lookups() lookups {
-	return lookups{impl: c.impl, slots: c.slots, clusters: c.clusters}
+	return lookups{impl: c.impl, slots: c.slots, clusters: c.clusters, depth: c.flying}
 }
 
 // lpConfig is a table of LP with slots of so many bytes on its machine.
@@ -124,7 +134,7 @@ const fixedBytes = 256
 // expected is what lookups of a case take by the laws of package readsize. There is no law of
 // a heap, of skewed keys, of clusters, and of lookups that end early.
 func (c *lookupCase) expected() (cost readsize.Cost, ok bool) {
-	if c.storage == index.Heap || c.skew > 0 || c.clusters > 0 {
+	if c.storage == index.Heap || c.skew > 0 || c.random || c.clusters > 0 {
 		return cost, false
 	}
 	m := lpConfig(c.bytes)
@@ -142,6 +152,15 @@ func (c *lookupCase) expected() (cost readsize.Cost, ok bool) {
 		return readsize.Cuckoo{Ways: 3, Slots: 4}.Parallel(m), c.bucket != 1
 	}
 	return cost, false
+}
+
+// unfinished is the share of lookups with linear probing that take so many reads or more, by the
+// laws.
+func (c *lookupCase) unfinished(reads int) float64 {
+	s := sizes(lpConfig(c.bytes), c.load)
+	slots := map[impl]int{linearFixed: max(1, fixedBytes/c.bytes), linearUncapped: s.Uncapped,
+		linearModel: s.Capped}[c.impl]
+	return laws(c.load).Present.Unfinished((reads - 1) * slots)
 }
 
 // loads are the loads of LP Table 1.
@@ -243,6 +262,27 @@ func storageCases() (all []lookupCase) {
 				all = append(all, lookupCase{impl: impl, load: storageLoad, bytes: bytes,
 					storage: storage})
 			}
+		}
+	}
+	for _, bytes := range storageBytes {
+		for _, impl := range []impl{cuckooParallel, linearFixed, linearModel} {
+			all = append(all, lookupCase{impl: impl, load: storageLoad, bytes: bytes,
+				storage: index.Heap, random: true})
+		}
+	}
+	return all
+}
+
+// flyingReads are reads in flight: LP 5.1 compares the first and the last.
+var flyingReads = []int{1, 2, 4, 8, simulatedDepth}
+
+// flyingCases are of LP 5.1.
+func flyingCases() (all []lookupCase) {
+	for _, load := range table2Loads {
+		for _, flying := range flyingReads {
+			of := newCase(linearModel, load)
+			of.flying = flying
+			all = append(all, of)
 		}
 	}
 	return all

@@ -22,8 +22,8 @@ type finding struct {
 
 // pair is two cases of which the figure of one is divided by the figure of the other.
 type pair struct {
-	a, b         lookupCase
-	unitA, unitB string // empty: millions of records a second
+	a, b         lookupCase // without b it is the figure of a
+	unitA, unitB string     // empty: millions of records a second
 }
 
 // pairs has the cases that are chosen, as b, and what change makes of them, as a.
@@ -45,7 +45,8 @@ func (t *trial) findingName() string { return t.name + "Findings" }
 func (t *trial) findingView() view.View {
 	return view.View{Name: t.findingName(), Title: "What LP says in words",
 		Rows: []string{"what"}, Columns: []view.Column{{Unit: "lp", Head: "LP", Digits: 2},
-			{Unit: "sim", Digits: 2}, {Unit: "here", Digits: 2, Here: true}}}
+			{Unit: "law", Digits: 2}, {Unit: "sim", Digits: 2},
+			{Unit: "here", Digits: 2, Here: true}}}
 }
 
 // derive makes records of the findings: simulated and here.
@@ -56,7 +57,7 @@ func (t *trial) derive(table *record.Table) (all []record.Record) {
 	for _, f := range t.findings {
 		is := record.Record{Name: t.findingName(), N: 1, Keys: []record.Key{
 			record.K("what", f.what)}, Values: []record.Value{{Value: f.paper, Unit: "lp"}}}
-		for unit, prefix := range map[string]string{"sim": "sim-", "here": ""} {
+		for unit, prefix := range map[string]string{"law": "law-", "sim": "sim-", "here": ""} {
 			var ratios []float64
 			for _, p := range f.pairs {
 				ratios = append(ratios, t.figure(table, &p.a, prefix, p.unitA)/
@@ -73,6 +74,9 @@ func (t *trial) derive(table *record.Table) (all []record.Record) {
 
 // figure is the figure of a case, NaN if there is none.
 func (t *trial) figure(table *record.Table, c *lookupCase, prefix, unit string) float64 {
+	if c.impl == "" {
+		return 1
+	}
 	if unit == "" {
 		unit = "Mrecords/s"
 	}
@@ -119,7 +123,28 @@ func table1Findings() []finding {
 		{"linear-uncapped by linear-fixed, least", 0.5, by(linearUncapped, linearFixed), minRatio},
 		{"load from which cuckoo-parallel is ahead of linear-model", 0.9,
 			by(cuckooParallel, linearModel), firstAhead(loads())},
+		{"share of lookups with one read, linear-uncapped, least", 0.89,
+			shareOf(linearUncapped, "one-read", loads()...), minRatio},
+		{"share with 4 reads or more, linear-fixed, load 0.95", 0.48,
+			shareOf(linearFixed, "4-reads", 0.95), minRatio},
+		{"share with 16 reads or more, linear-fixed, load 0.95", 0.13,
+			shareOf(linearFixed, "16-reads", 0.95), minRatio},
 	}
+}
+
+// shareOf are the shares of lookups at some loads, of what [shares] has.
+func shareOf(of impl, unit string, at ...float64) (all []pair) {
+	for _, load := range at {
+		all = append(all, pair{a: newCase(of, load), unitA: unit})
+	}
+	return all
+}
+
+// flyingFindings are of LP 5.1.
+func flyingFindings() []finding {
+	flying := pairs(flyingCases(), func(c *lookupCase) bool { return c.flying == 1 },
+		func(c *lookupCase) { c.flying = simulatedDepth })
+	return []finding{{"16 reads in flight by one, most", 4, flying, maxRatio}}
 }
 
 // table2Findings are of LP 5.6.
@@ -140,7 +165,21 @@ func table3Findings() []finding {
 	return []finding{
 		{"heap by inline, linear-model, 128 bytes", 2.4, heap[len(heap)-1:], maxRatio},
 		{"bytes of a record from which the heap is ahead, linear-model", 32, heap,
-			firstAhead(storageBytes)}}
+			firstAhead(storageBytes)},
+		{"requests to the heap, cuckoo-parallel, random keys", 1.08,
+			heapOf(cuckooParallel), mean},
+		{"requests to the heap, linear-fixed, random keys", 1.04, heapOf(linearFixed), mean},
+		{"requests to the heap, linear-model, random keys", 1.04, heapOf(linearModel), mean}}
+}
+
+// heapOf are the requests to the heap of lookups of random keys.
+func heapOf(of impl) (all []pair) {
+	for _, c := range storageCases() {
+		if c.impl == of && c.random {
+			all = append(all, pair{a: c, unitA: "heap-requests/op"})
+		}
+	}
+	return all
 }
 
 // figure6Findings are of LP 5.2.

@@ -76,6 +76,26 @@ func (k *keys) repeat() {
 	k.numbers[1] = k.numbers[0]
 }
 
+// lpKeys is how many keys of 4 bytes there are for each record of LP's tables, of 120 Mi.
+const lpKeys = float64(1<<32) / (120 << 20)
+
+// random draws keys as LP 5.1 does: random numbers, of which there are lpKeys for each record. So
+// some keys have several records. All ranks draw the same.
+func (k *keys) random() {
+	rng, among := rand.New(rand.NewPCG(k.seed, 2)), uint64(lpKeys*float64(k.records))
+	first := make(map[uint64]uint32, k.records) // the number of the first record with a key
+	k.numbers = make([]uint32, k.records)
+	for i := range k.numbers {
+		drawn := rng.Uint64N(among)
+		number, known := first[drawn]
+		if !known {
+			number = uint32(i)
+			first[drawn] = number
+		}
+		k.numbers[i] = number
+	}
+}
+
 // number is the number of the key of record i.
 func (k *keys) number(i uint64) uint64 {
 	if k.numbers == nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/farhash/farhash/index"
 	"github.com/farhash/farhash/rma"
+
+	"github.com/farhash/farhash/eval/lp/baseline"
 )
 
 // batchKeys is how many lookups are given at once, and are done between two checks of the
@@ -28,6 +30,7 @@ type lookupRun struct {
 	sample []byte
 	want   [2]uint64 // values, and the sum of their stamps
 	stats  index.Counts
+	reads  baseline.Reads
 	ns     []float64
 }
 
@@ -78,6 +81,9 @@ func (l *lookupRun) run() error {
 		}
 	}
 	l.stats = l.reader.Counts()
+	if r, ok := l.reader.(baselineReader); ok {
+		l.reads = r.Reads()
+	}
 	if got != l.want {
 		return fmt.Errorf("lookups of %d keys found %d values with sum %d, and should find %d "+
 			"with sum %d: the index is wrong", len(l.sample)/l.keys.keyBytes, got[0], got[1],

@@ -113,8 +113,8 @@ func TestTable1(t *testing.T) {
 	}
 }
 
-// TestTable3: read sizes are those that LP printed, and requests to the heap the requests for keys
-// that are distinct: one, and what signatures of a byte have in common by chance.
+// TestTable3: read sizes are the ones that LP printed. Requests to the heap are the records of a
+// key, and what signatures of a byte have in common by chance.
 func TestTable3(t *testing.T) {
 	of := trials()[2]
 	r := &trialRunner{trial: of, records: 1 << 13, lookups: 1 << 11}
@@ -144,11 +144,14 @@ func TestTable3(t *testing.T) {
 			near(heap, paper.of("lp-heap-requests/op"), 0.06)) {
 			t.Errorf("%+v: %.3f and %.3f requests, LP has %v", c, table, heap, paper.Case)
 		}
-		least := 1.001
-		if ordered { // only records of one home are mistaken, which are side by side
+		least, most := 1.001, 1.035
+		switch {
+		case ordered: // only records of one home are mistaken, which are side by side
 			least = 1
+		case c.random: // records of a key, by keys: 1.0147
+			least, most = least+0.008, most+0.022
 		}
-		if !(heap >= least && heap <= 1.035) {
+		if !(heap >= least && heap <= most) {
 			t.Errorf("%+v: %v requests to the heap", c, heap)
 		}
 	}
@@ -157,9 +160,11 @@ func TestTable3(t *testing.T) {
 // trialBounds are where the findings of simulations are, in order, and thus how near to LP
 // they come.
 var trialBounds = map[string][][2]float64{
-	"LPTable1":   {{2.5, 3}, {1.9, 2.3}, {1.2, 1.4}, {0.3, 0.7}, {0.8, 0.95}},
+	"LPTable1": {{2.5, 3}, {1.9, 2.3}, {1.2, 1.4}, {0.3, 0.7}, {0.8, 0.95}, {0.75, 0.95},
+		{0.35, 0.6}, {0.05, 0.3}},
 	"LPTable2":   {{0.15, 0.3}},
-	"LPTable3":   {{2.4, 2.9}, {32, 32}},
+	"LPTable3":   {{2.4, 2.9}, {32, 32}, {1.02, 1.06}, {1.02, 1.06}, {1.02, 1.06}},
+	"LPReads":    {{5.5, 6.5}}, // twice what 28 workers have
 	"LPFigure6":  {{0.82, 0.9}, {0.93, 1.02}},
 	"LPFigure9":  {{1.05, 1.15}, {2.6, 2.8}, {0.85, 2}, {1, 2.1}, {1.9, 2.1}, {0.85, 0.95}},
 	"LPFigure10": {{0.88, 0.96}, {0.93, 1}},

@@ -11,6 +11,8 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/rma/sim"
+
+	"github.com/farhash/farhash/eval/lp/baseline"
 )
 
 const (
@@ -104,13 +106,17 @@ type simulation struct {
 
 	beginNs, endNs int64 // when the last worker began, and ended
 	stats          index.Counts
+	reads          baseline.Reads
 	ns             []float64 // of each lookup, where they are one at a time
 }
 
 // simulate has each worker look up so many keys.
 func (t *simulatedTable) simulate(ctx context.Context, how lookups, workers, each,
 	batch int) (*simulation, error) {
-	how.depth = min(simulatedDepth, batch)
+	if how.depth == 0 {
+		how.depth = simulatedDepth
+	}
+	how.depth = min(how.depth, batch)
 	s := &simulation{simulatedTable: t, ctx: ctx, workers: workers, lookups: how, each: each,
 		batch: batch}
 	_, err := sim.Run(sim.Options{Ranks: workers + 1, RanksPerHost: workers,
@@ -169,6 +175,7 @@ func (w *worker) work() (err error) {
 	err = errors.Join(l.run(), l.reader.Close())
 	s.endNs = max(s.endNs, w.job.NowNs())
 	add(&s.stats, l.stats)
+	s.reads.Add(&l.reads)
 	s.ns = append(s.ns, l.ns...)
 	return err
 }

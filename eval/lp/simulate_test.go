@@ -112,6 +112,36 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestRandomKeys: as many records have a key of their own as among LP's, and a key is looked up
+// with the values of all its records.
+func TestRandomKeys(t *testing.T) {
+	k := keys{keyBytes: 4, valueBytes: 4, records: 1 << 16}
+	k.random()
+	copies, sums := k.values()
+	distinct, twice := 0, uint64(0)
+	for number, n := range copies {
+		if n > 0 {
+			distinct++
+		}
+		if n == 2 {
+			twice = uint64(number)
+		}
+	}
+	want := lpKeys * (1 - math.Exp(-1/lpKeys)) // of all records
+	if got := float64(distinct) / float64(k.records); !near(got, want, 0.003) || twice == 0 {
+		t.Errorf("%.4f keys for each record, want %.4f", got, want)
+	}
+	sum := uint64(0)
+	for i, number := range k.numbers {
+		if uint64(number) == twice {
+			sum += uint64(k.stamp(uint64(i)))
+		}
+	}
+	if sums[twice] != sum {
+		t.Errorf("the stamps of a key are %d, want %d", sums[twice], sum)
+	}
+}
+
 // TestLooker: a missing value, one of another record, and one too many are errors.
 func TestLooker(t *testing.T) {
 	keys := keys{keyBytes: 4, valueBytes: 4, records: 100}
@@ -168,12 +198,14 @@ func TestSameTable(t *testing.T) {
 	}{
 		{func(c *lookupCase) { c.impl, c.clusters = linearModel, 9 }, true},
 		{func(c *lookupCase) { c.slots, c.assumed = 9, 0.6 }, true},
+		{func(c *lookupCase) { c.flying = 9 }, true},
 		{func(c *lookupCase) { c.impl = orderedGuided }, false},
 		{func(c *lookupCase) { c.load = 0.6 }, false},
 		{func(c *lookupCase) { c.bytes = 32 }, false},
 		{func(c *lookupCase) { c.skew = 1 }, false},
 		{func(c *lookupCase) { c.storage = index.Heap }, false},
 		{func(c *lookupCase) { c.repeated = true }, false},
+		{func(c *lookupCase) { c.random = true }, false},
 		{func(c *lookupCase) { c.bucket = 1 }, false},
 	} {
 		b := a

@@ -19,6 +19,7 @@ import (
 	"github.com/farhash/farhash/eval/internal/measure"
 	"github.com/farhash/farhash/eval/internal/record"
 	"github.com/farhash/farhash/eval/internal/view"
+	"github.com/farhash/farhash/eval/lp/baseline"
 )
 
 // trial is an experiment of LP: lookups for keys that are there, in tables that are really
@@ -157,13 +158,15 @@ func (r *trialRunner) simulate(ctx context.Context, cases []lookupCase, ranks in
 			return err
 		}
 		values := [][]record.Value{rates("sim-", &s.stats, s.elapsedNs()),
-			counts("sim-", &s.stats, c.impl), percentiles("sim-", s.ns)}
+			counts("sim-", &s.stats, c.impl), percentiles("sim-", s.ns),
+			shares("sim-", c.impl, s.reads.From)}
 		if r.paper != nil {
 			values = append(values, r.paper(&c))
 		}
 		if law, ok := c.expected(); ok {
 			values = append(values, []record.Value{{Value: law.Requests, Unit: "law-requests/op"},
-				{Value: law.Bytes, Unit: "law-B/op"}, {Value: law.Ns, Unit: "law-model-ns/op"}})
+				{Value: law.Bytes, Unit: "law-B/op"}, {Value: law.Ns, Unit: "law-model-ns/op"}},
+				shares("law-", c.impl, c.unfinished))
 		}
 		emit(r.result(&c, ranks, each*r.workers, values...))
 	}
@@ -202,20 +205,22 @@ func (r *trialRunner) lookUp(ctx context.Context, job rma.Job, c *lookupCase,
 		return err
 	}
 	s := &l.stats
-	all, err := measure.GatherWords(ctx, job, []uint64{uint64(elapsed), s.Lookups, s.Matches,
-		s.Requests, s.Slots, s.Bytes, s.HeapRequests, s.HeapBytes})
+	all, err := measure.GatherWords(ctx, job, append([]uint64{uint64(elapsed), s.Lookups, s.Matches,
+		s.Requests, s.Slots, s.Bytes, s.HeapRequests, s.HeapBytes}, l.reads[:]...))
 	if err != nil {
 		return err
 	}
 	var sum index.Counts
+	var reads baseline.Reads
 	slowest := uint64(1)
 	for _, w := range all {
 		slowest = max(slowest, w[0])
 		add(&sum, index.Counts{Lookups: w[1], Matches: w[2], Requests: w[3], Slots: w[4],
 			Bytes: w[5], HeapRequests: w[6], HeapBytes: w[7]})
+		reads.Add((*baseline.Reads)(w[8:]))
 	}
 	emit(r.result(c, job.Size(), int(sum.Lookups), rates("", &sum, float64(slowest)),
-		counts("", &sum, c.impl), percentiles("", l.ns)))
+		counts("", &sum, c.impl), percentiles("", l.ns), shares("", c.impl, reads.From)))
 	return nil
 }
 
@@ -242,6 +247,16 @@ func counts(prefix string, s *index.Counts, of impl) []record.Value {
 		{Value: float64(s.Requests) / n, Unit: prefix + "table-requests/op"},
 		{Value: float64(s.HeapRequests) / n, Unit: prefix + "heap-requests/op"},
 		{Value: float64(s.Slots) / float64(max(s.Requests, 1)), Unit: prefix + "slots/read"}})
+}
+
+// shares are the shares of lookups with linear probing that LP 5.3 has in words: with one read, and
+// with so many or more, of which from gives the share.
+func shares(prefix string, of impl, from func(reads int) float64) []record.Value {
+	if of.kind().layout != linear {
+		return nil
+	}
+	return []record.Value{{Value: 1 - from(2), Unit: prefix + "one-read"},
+		{Value: from(4), Unit: prefix + "4-reads"}, {Value: from(16), Unit: prefix + "16-reads"}}
 }
 
 // lookupCost is what a lookup took in the mean, by the cost model of LP 3.2. Requests of

@@ -52,6 +52,7 @@ type Reader struct {
 	ops     []op
 	slots   core.Slots
 	stats   index.Counts
+	reads   Reads
 
 	keys  []byte // that are looked up
 	found func(i int, v index.Value)
@@ -141,7 +142,8 @@ func (r *Reader) Start(machine, i int) rma.Op {
 	o.hash = hashKey(o.key)
 	o.rank, o.home = place(o.hash, r.t.job.Size())
 	o.signature = signatureOf(o.hash)
-	o.at, o.bound, o.over, o.matches = r.t.homeOf(o.home), r.t.buckets, false, 0
+	o.at, o.bound, o.over = r.t.homeOf(o.home), r.t.buckets, false
+	o.matches, o.asked = 0, 0
 	if r.t.cuckoo() {
 		o.at, o.bound = 0, choices
 	}
@@ -150,7 +152,38 @@ func (r *Reader) Start(machine, i int) rma.Op {
 }
 
 // Finish counts what was found.
-func (r *Reader) Finish(machine, _ int) { r.stats.Matches += uint64(r.ops[machine].matches) }
+func (r *Reader) Finish(machine, _ int) {
+	o := &r.ops[machine]
+	r.stats.Matches += uint64(o.matches)
+	r.reads[min(o.asked, maxReads)]++
+}
+
+// maxReads stands for itself and all larger numbers of reads.
+const maxReads = 16
+
+// Reads are how many lookups have taken so many reads of the table.
+type Reads [maxReads + 1]uint64
+
+// Add adds others.
+func (r *Reads) Add(others *Reads) {
+	for reads, n := range others {
+		r[reads] += n
+	}
+}
+
+// From is the share of lookups that have taken so many reads or more.
+func (r *Reads) From(reads int) float64 {
+	some, all := uint64(0), uint64(0)
+	for i, n := range r {
+		if all += n; i >= reads {
+			some += n
+		}
+	}
+	return float64(some) / float64(max(all, 1))
+}
+
+// Reads are the reads that lookups took.
+func (r *Reader) Reads() Reads { return r.reads }
 
 // Counts is what lookups took.
 func (r *Reader) Counts() index.Counts { return r.stats }
@@ -171,6 +204,7 @@ type op struct {
 	at, bound int // the next slot, or choice, and where they end
 	over      bool
 	matches   int
+	asked     int // reads so far
 
 	flights []rma.Handle
 	in      []rma.Buf
@@ -312,6 +346,7 @@ func (o *op) get(q rma.Queue, first, n int) {
 	p := piece{first: first, n: n, words: (to+7)/8 - from/8, skip: from % 8}
 	o.flights = append(o.flights, q.Get(o.in[len(o.pieces)][:p.words], t.window, o.rank, from/8))
 	o.pieces = append(o.pieces, p)
+	o.asked++
 	stats := &o.r.stats
 	stats.Requests++
 	stats.Slots += uint64(n * t.slots)
