@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"testing"
 
@@ -95,6 +96,58 @@ func BenchmarkSingle(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// BenchmarkStorage looks up keys of 4 bytes whose values have 4 bytes, or 124 in one of ten, in
+// every storage: alone and in batches, directly and through queues of one core.
+func BenchmarkStorage(b *testing.B) {
+	const n, batch = 1 << 20, 1 << 10
+	keys := sample(n, 1<<16, 1)
+	for _, storage := range []Storage{Inline, Heap, Hybrid} {
+		job := local.Single()
+		x, err := Build(context.Background(), job, Config{KeySize: 4, ValueSize: 124,
+			Variable: storage != Inline, Storage: storage}, tenthLong(n, storage == Inline))
+		must(b, err)
+		for name, l := range map[string]Lookups{"direct": {}, "one-sided": {OneSided: true}} {
+			r, err := x.NewReader(l)
+			must(b, err)
+			b.Run(fmt.Sprintf("%s/batch/%s", storage, name), func(b *testing.B) {
+				found := 0
+				for i := 0; i < b.N; i += batch {
+					from := i % (len(keys) / 4)
+					must(b, r.LookupBatch(keys[from*4:(from+batch)*4],
+						func(int, Value) { found++ }))
+				}
+				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(found), "ns/lookup")
+			})
+			b.Run(fmt.Sprintf("%s/single/%s", storage, name), func(b *testing.B) {
+				var room [128]byte
+				for i := 0; b.Loop(); i = (i + 4) % len(keys) {
+					if _, ok, err := r.Get(keys[i:i+4], room[:0]); !ok || err != nil {
+						b.Fatal(ok, err)
+					}
+				}
+			})
+		}
+		b.Logf("%s: %d bytes a record", storage, x.Info().SegmentBytes/n)
+		must(b, x.Close(), job.Close())
+	}
+}
+
+// tenthLong are records as those of words8, but one of ten has a value of 124 bytes, or all have.
+func tenthLong(n int, all bool) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		i, value := 0, make([]byte, 124)
+		for r := range words8(n, 1) {
+			copy(value, r.Value)
+			if i++; all || i%10 == 0 {
+				r.Value = value
+			}
+			if !yield(r, nil) {
+				return
+			}
 		}
 	}
 }

@@ -189,14 +189,23 @@ func (w *walker) slot(ctx context.Context, number int) (e entry, taken bool, err
 	return e, taken, err
 }
 
-// far reads an entry whose record is in the heap. It returns false for an empty slot.
+// far reads an entry of a table with a heap. It returns false for an empty slot.
 func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
 	t := w.t
 	e.signature, e.displacement = slot[0], slot[signatureBytes]
-	ref := t.offset(slot[signatureBytes+displacementBytes:])
 	if e.signature == 0 {
 		return false, nil
 	}
+	if t.Storage == Hybrid {
+		r, far, broken := t.inSlot(slot)
+		if e.record = r; broken {
+			e.fault = "its record is longer than a slot"
+		}
+		if !far {
+			return true, nil
+		}
+	}
+	ref := t.offset(slot[t.offsetAt:])
 	least := t.form.wordsAt(0)
 	if ref < 0 || ref > t.HeapWords-least {
 		e.fault = "its record is outside the heap"

@@ -35,14 +35,17 @@ type Config struct {
 	// KeySize is the bytes of every key: MinKeySize to MaxKeySize. With VariableKeys it is the
 	// bytes of the longest one, 1 to MaxKeySize.
 	KeySize int `json:"keyBytes"`
-	// VariableKeys lets keys have different sizes. Records are then in a heap.
+	// VariableKeys lets keys have different sizes. Records are then in a heap, or Hybrid.
 	VariableKeys bool `json:"variableKeys,omitempty"`
 	// ValueSize is the bytes of every value, 0 to MaxValueSize, or of the longest one where
 	// Variable is set.
 	ValueSize int `json:"valueBytes"`
-	// Variable lets values have different sizes. Records are then in a heap.
+	// Variable lets values have different sizes. Records are then in a heap, or Hybrid.
 	Variable bool    `json:"variable"`
 	Storage  Storage `json:"storage"`
+	// InlineBytes is the bytes of key and value that the longest record in a slot of a Hybrid table
+	// has, up to 254. 0 leaves it to the build; Index.Config then has what it was.
+	InlineBytes int `json:"inlineBytes,omitempty"`
 	// Load is how many records the table has for each slot, at most MaxLoad. 0 means
 	// DefaultLoad.
 	Load float64 `json:"load"`
@@ -69,14 +72,17 @@ const (
 	Inline
 	// Heap keeps them beside the slots, which have a signature of a byte and an offset.
 	Heap
+	// Hybrid keeps short records in the slots and long ones beside them, where records have
+	// different sizes.
+	Hybrid
 )
 
 // String is the storage's name.
 func (s Storage) String() string {
-	if s < Auto || s > Heap {
+	if s < Auto || s > Hybrid {
 		return fmt.Sprintf("Storage(%d)", int(s))
 	}
-	return [...]string{"auto", "inline", "heap"}[s]
+	return [...]string{"auto", "inline", "heap", "hybrid"}[s]
 }
 
 // agree makes sure that every rank has the same configuration. Collective.
@@ -88,6 +94,7 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 		rma.Field{Name: "keys of variable size (0 or 1)", Value: bit[c.VariableKeys]},
 		rma.Field{Name: "values of variable size (0 or 1)", Value: bit[c.Variable]},
 		rma.Field{Name: "kinds of storage", Value: uint64(c.Storage)},
+		rma.Field{Name: "bytes of records in slots", Value: uint64(c.InlineBytes)},
 		rma.Field{Name: "loads in millionths", Value: uint64(c.Load * 1e6)},
 		rma.Field{Name: "copies of a key", Value: uint64(c.MaxCopies)},
 		rma.Field{Name: "limits of memory", Value: c.MaxMemoryBytes},
@@ -107,11 +114,18 @@ func (c *Config) complete() error {
 		return fmt.Errorf("index: KeySize must be %d to %d, not %d", least, MaxKeySize, c.KeySize)
 	case c.ValueSize < 0 || c.ValueSize > MaxValueSize:
 		return fmt.Errorf("index: ValueSize must be 0 to %d, not %d", MaxValueSize, c.ValueSize)
-	case c.Storage < Auto || c.Storage > Heap:
-		return fmt.Errorf("index: Storage must be Auto, Inline or Heap, not %d", c.Storage)
+	case c.Storage < Auto || c.Storage > Hybrid:
+		return fmt.Errorf("index: Storage must be Auto, Inline, Heap or Hybrid, not %d", c.Storage)
 	case c.Storage == Inline && vary:
 		return fmt.Errorf("index: keys and values of variable size need a heap; leave Storage at " +
-			"Auto")
+			"Auto, or choose Hybrid")
+	case c.Storage == Hybrid && !vary:
+		return fmt.Errorf("index: Hybrid is for records of different sizes, and these have one; " +
+			"leave Storage at Auto")
+	case c.InlineBytes < 0 || c.InlineBytes > longestInline ||
+		c.InlineBytes > 0 && c.Storage != Hybrid:
+		return fmt.Errorf("index: InlineBytes must be 0 to %d with Hybrid, and 0 without, not %d",
+			longestInline, c.InlineBytes)
 	case c.MaxCopies < 0:
 		return fmt.Errorf("index: MaxCopies must be 0 or more, not %d", c.MaxCopies)
 	case len(c.Note) > MaxNoteSize || !utf8.ValidString(c.Note):

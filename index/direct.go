@@ -1,6 +1,8 @@
 package index
 
 import (
+	"cmp"
+
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 )
@@ -150,12 +152,13 @@ func (d *blocks) step() error {
 	d.ask()
 	came := d.records
 	d.records, d.spare = d.spare[:0], came
+	var err error
 	if d.r.t.keyWordBytes() != 0 {
 		d.searchWords()
 	} else {
-		d.searchSlots()
+		err = d.searchSlots()
 	}
-	err := d.examine(came)
+	err = cmp.Or(err, d.examine(came))
 	d.count()
 	return err
 }
@@ -199,7 +202,7 @@ func (d *blocks) ask() {
 }
 
 // searchSlots searches for other keys, and asks for the records whose signatures fit.
-func (d *blocks) searchSlots() {
+func (d *blocks) searchSlots() (failed error) {
 	t, q := d.r.t, &d.q
 	d.lines = d.lines[:0]
 	for _, k := range d.part {
@@ -211,12 +214,16 @@ func (d *blocks) searchSlots() {
 		if !q.begin(d.w.key, k.hash) {
 			continue
 		}
-		q.search(&d.w, core.BytesOf(t.words(q.rank)))
+		if q.search(&d.w, core.BytesOf(t.words(q.rank))); q.broken {
+			failed = errBroken
+		}
 		for _, ref := range q.refs {
 			d.want(blockRecord{k.number, q.rank, ref})
 		}
 	}
 	memory.Prefetch(d.lines, 1)
+	q.broken = false
+	return failed
 }
 
 // searchGroup searches for a key in the group next to its home. It returns false if that is not

@@ -16,7 +16,8 @@
 //	cfg := index.Config{KeySize: 40, VariableKeys: true, ValueSize: 8}
 //	err = x.LookupKeys([][]byte{[]byte("ann"), []byte("bob")}, found)
 //
-// All keys are legal.
+// All keys are legal. Where some records are short and others long, Storage: Hybrid has more
+// lookups a second than all records in the slots or all beside them: see Layout.
 //
 // # Guarantees
 //
@@ -107,6 +108,7 @@
 //	rank r   | slots | heap | borders |
 //	Inline   | key value | key value | ...              packed, without gaps
 //	Heap     | signature | displacement | offset | ...  to | key value |    in words of the heap
+//	Hybrid   | signature | displacement | sizes | key value, or an offset into the heap | ...
 //
 // A search ends at the first record whose home is after the key's, or at an empty slot. In a heap
 // the displacement, slot less home, gives the home; 255 is 255 or more, and then the search
@@ -118,6 +120,13 @@
 // 0. Where keys and values have one size, Auto keeps records of up to 32 bytes inline (LP 5.7), and
 // others in the heap. Offsets count words, so that 4 bytes reach 32 GiB a rank. A record in the
 // heap begins with the sizes of its key and its value, two bytes for each that varies.
+//
+// A hybrid table is one with a heap whose slots have room for a short record. The build decides
+// what is short, for the most lookups a second on LP's machine (LP 5.7, 7): each byte more in the
+// slots is a byte more for each slot that a lookup reads, and each record in the heap a message
+// more. The longest record in a slot has 4 to 64 bytes, mostly as many as the most frequent short
+// one. Config.InlineBytes decides otherwise: where a second round trip matters more than
+// throughput, longer records belong in the slots. All else is as with a heap.
 //
 // Borders say for every 32nd home where its records begin: a byte each, the displacement. A mark
 // says so in 16 bytes. There is one where a byte is too small, and one before and after a home

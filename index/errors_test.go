@@ -37,6 +37,11 @@ func TestRefusedConfigs(t *testing.T) {
 		{Config{KeySize: 8, ValueSize: 4097}, "not 4097"},
 		{Config{KeySize: 8, Storage: -1}, "Storage must be"},
 		{Config{KeySize: 8, Storage: Inline, Variable: true}, "need a heap"},
+		{Config{KeySize: 8, Storage: Hybrid + 1}, "Storage must be"},
+		{Config{KeySize: 8, Storage: Hybrid}, "records of different sizes"},
+		{Config{KeySize: 8, Variable: true, Storage: Hybrid, InlineBytes: 255}, "InlineBytes must"},
+		{Config{KeySize: 8, Variable: true, Storage: Hybrid, InlineBytes: -1}, "InlineBytes must"},
+		{Config{KeySize: 8, Variable: true, InlineBytes: 9}, "InlineBytes must"},
 		{Config{KeySize: 8, MaxCopies: -1}, "MaxCopies must be"},
 		{Config{KeySize: 8, Load: 1}, "at most 0.99, not 1"},
 		{Config{KeySize: 8, Load: -0.5}, "Load must be above 0"},
@@ -168,11 +173,13 @@ func TestHeapOffsets(t *testing.T) {
 	all := records(rng, cfg, 900, 3)
 	m := modelOf(all)
 	keys := m.keys(rng)
+	hybrid := Config{KeySize: 8, ValueSize: 56, Variable: true, Storage: Hybrid, InlineBytes: 7}
 	for _, c := range []struct {
 		most uint64
+		cfg  Config
 		want int
-	}{{1000, 8}, {8 * 900, 4}} {
-		offset4Words = c.most
+	}{{1000, cfg, 8}, {8 * 900, cfg, 4}, {1000, hybrid, 8}, {8 * 900, hybrid, 4}} {
+		offset4Words, cfg = c.most, c.cfg
 		must(t, withIndex(engines[0], 2, cfg, all, func(x *Index) error {
 			if got := x.t.OffsetBytes; got != c.want {
 				return fmt.Errorf("offsets have %d bytes, want %d", got, c.want)

@@ -25,7 +25,9 @@ func TestTablesEndWithMemory(t *testing.T) {
 	for _, cfg := range []Config{{KeySize: 4, ValueSize: 4}, {KeySize: 8, ValueSize: 8},
 		{KeySize: 12, ValueSize: 4, Storage: Inline}, {KeySize: 8, ValueSize: 56},
 		{KeySize: 16, ValueSize: 90, Variable: true},
-		{KeySize: 40, VariableKeys: true, ValueSize: 8}} {
+		{KeySize: 40, VariableKeys: true, ValueSize: 8},
+		{KeySize: 16, ValueSize: 90, Variable: true, Storage: Hybrid},
+		{KeySize: 40, VariableKeys: true, ValueSize: 8, Storage: Hybrid, InlineBytes: 30}} {
 		cfg.Load = 0.7
 		for n := range 48 {
 			x := built(t, cfg, numbered(n, cfg))

@@ -38,7 +38,7 @@ type record [1 << 16]byte
 // findFar prepares a table of which all else is known.
 func (t *table) findFar() {
 	last := t.HeapWords - t.form.maxWords()
-	if t.inline() || t.slotBytes != farSlotBytes || t.flat == nil || t.Slots < farSlots ||
+	if t.Storage != Heap || t.slotBytes != farSlotBytes || t.flat == nil || t.Slots < farSlots ||
 		last < 0 {
 		return
 	}

@@ -24,7 +24,7 @@ import (
 //	heap        | record | record | ...           whole words
 //	borders     | displacement | ...              bytes
 //	slot        | key value |                     Inline
-//	            | signature | displacement | offset |   Heap
+//	            | signature | displacement | offset |   Heap; arena.go has Hybrid
 type table struct {
 	job     rma.Job
 	window  rma.Window
@@ -37,6 +37,7 @@ type table struct {
 	form      form
 	ranks     int
 	slotBytes int
+	offsetAt  int // byte of a slot at which the offset into the heap is
 	heapAt    int // word of a segment
 	heapFirst int // words of the first get of a record
 	heapMean  int // words of a record, in the mean
@@ -73,8 +74,16 @@ const minFirstGetBytes = 128
 // shape computes where everything is in a segment, from the number of its slots and the words
 // of its heap, and how much of a record is got at once.
 func (t *table) shape(slots, heapWords int) {
-	if t.slotBytes = signatureBytes + displacementBytes + t.OffsetBytes; t.inline() {
+	t.offsetAt = signatureBytes + displacementBytes
+	far := t.Records // that are in the heap
+	switch t.Storage {
+	case Inline:
 		t.slotBytes = t.KeySize + t.ValueSize
+	case Hybrid:
+		t.offsetAt += t.form.prefix / sizeBytes
+		t.slotBytes, far = t.offsetAt+max(t.InlineBytes, t.OffsetBytes), t.HeapRecords
+	default:
+		t.slotBytes = t.offsetAt + t.OffsetBytes
 	}
 	t.Slots, t.HeapWords = slots, heapWords
 	t.heapAt = (slots*t.slotBytes + 7) / 8
@@ -84,8 +93,8 @@ func (t *table) shape(slots, heapWords int) {
 	t.segment = max(8, (t.bordersAt+(t.borders+7)/8+7)/8*8)
 	t.heapFirst = t.form.maxWords()
 	t.heapMean = t.heapFirst
-	if t.form.prefix > 0 && t.Records > 0 {
-		t.heapMean = min(t.heapFirst, int(uint64(heapWords)*uint64(t.ranks)/t.Records))
+	if t.form.prefix > 0 && far > 0 {
+		t.heapMean = max(1, min(t.heapFirst, int(uint64(heapWords)*uint64(t.ranks)/far)))
 		t.heapFirst = min(t.heapFirst, max(2*t.heapMean, minFirstGetBytes/8))
 	}
 }

@@ -222,7 +222,9 @@ func (o *op) examine() {
 	if p := o.piece; p.n > 0 {
 		slots := core.BytesOf(o.in[:p.words])[p.skip:]
 		o.over = o.scan(&o.wanted, slots, p.first, p.n) || o.over
-		o.piece = piece{}
+		if o.piece = (piece{}); o.broken {
+			o.err = errBroken
+		}
 	}
 	o.examineRecords()
 }

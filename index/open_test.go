@@ -280,7 +280,8 @@ func FuzzImage(f *testing.F) {
 	ctx := context.Background()
 	for _, s := range []Config{{KeySize: 4, ValueSize: 4}, {KeySize: 8, ValueSize: 40},
 		{KeySize: 9, ValueSize: 20, Variable: true},
-		{KeySize: 20, VariableKeys: true, ValueSize: 4}} {
+		{KeySize: 20, VariableKeys: true, ValueSize: 4},
+		{KeySize: 20, VariableKeys: true, ValueSize: 4, Storage: Hybrid}} {
 		path := filepath.Join(f.TempDir(), "index")
 		saved(f, path, 2, s, records(rand.New(rand.NewPCG(1, 2)), s, 40, 1))
 		content, err := os.ReadFile(path)

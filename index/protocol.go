@@ -99,12 +99,22 @@ func (q *query) heapSlot(w *wanted, slot []byte, number uint64) bool {
 	if d < maxDisplacement && number-d != q.home {
 		return number-d > q.home
 	}
-	if slot[0] == q.signature {
-		word := t.offset(slot[signatureBytes+displacementBytes:])
-		q.fits(w, ref{word, q.next == int(number)})
+	if slot[0] == q.signature && (t.Storage != Hybrid || q.hybridSlot(w, slot)) {
+		q.fits(w, ref{t.offset(slot[t.offsetAt:]), q.next == int(number)})
 		q.next = int(number) + 1
 	}
 	return false
+}
+
+// hybridSlot examines a slot of a hybrid table whose signature fits. It returns true when its
+// record is in the heap.
+func (q *query) hybridSlot(w *wanted, slot []byte) (far bool) {
+	r, far, broken := q.t.inSlot(slot)
+	q.broken = broken
+	if !far && !broken && bytes.Equal(r.Key, w.key) {
+		q.match(w, r.Value)
+	}
+	return far
 }
 
 // fits takes a record whose signature fits. It is examined where memory is addressable. In a file

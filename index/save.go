@@ -218,8 +218,8 @@ func (d *description) accept(path string, cfg *Config) error {
 // zeros. The zeros before the sums are more than a page has. So a rank that has read such zeros in
 // a table cannot read the last sum any more. A rank that can read it has read what was saved.
 //
-// Version 3 has keys of variable size, and is else as version 2. Version 1 has no marks and no
-// zeros, and some borders of it are wrong. It is not mapped.
+// Version 3 has keys of variable size, and version 4 a hybrid table; they are else as version 2.
+// Version 1 has no marks and no zeros, and some borders of it are wrong. It is not mapped.
 type image struct {
 	description
 	path        string
@@ -237,10 +237,11 @@ type description struct {
 	Layout      int       `json:"layout"`                // 0; earlier programs had others
 	OffsetBytes int       `json:"offsetBytes,omitempty"` // of an offset into the heap, 4 or 8
 	Records     uint64    `json:"records"`
-	ValuesBytes uint64    `json:"valuesBytes"` // of all values
-	Homes       uint64    `json:"homes"`       // of each segment
-	Slots       int       `json:"units"`       // of each segment
-	HeapWords   int       `json:"heapWords"`   // the most of a segment
+	ValuesBytes uint64    `json:"valuesBytes"`           // of all values
+	Homes       uint64    `json:"homes"`                 // of each segment
+	Slots       int       `json:"units"`                 // of each segment
+	HeapWords   int       `json:"heapWords"`             // the most of a segment
+	HeapRecords uint64    `json:"heapRecords,omitempty"` // of a hybrid table, in the heap
 	Marker      []byte    `json:"marker,omitempty"`
 	Unique      bool      `json:"unique,omitempty"` // it is known that no key has two records
 	Segments    []segment `json:"segments"`         // by rank
@@ -257,6 +258,7 @@ const (
 	imageMagic     = "farindex"
 	imageVersion   = 2
 	imageVaryKeys  = 3 // the version of images whose keys vary
+	imageHybrid    = 4 // the version of images of hybrid tables
 	imagePage      = 4096
 	imageGap       = 1 << 16 // bytes, as many as the largest pages have
 	imageHead      = 32      // bytes before the description
@@ -312,6 +314,10 @@ func (d *description) check() error {
 		return fmt.Errorf("it has %d homes and %d slots", d.Homes, d.Slots)
 	case d.HeapWords < 0 || d.HeapWords > min(1<<52, math.MaxInt) || inline && d.HeapWords > 0:
 		return fmt.Errorf("it has a heap of %d words", d.HeapWords)
+	case (c.InlineBytes > 0) != (c.Storage == Hybrid) || c.Storage != Hybrid && d.HeapRecords > 0 ||
+		d.HeapRecords > d.Records:
+		return fmt.Errorf("it has %d bytes of a record in a slot, and %d records in the heap",
+			c.InlineBytes, d.HeapRecords)
 	case inline && len(d.Marker) != c.KeySize:
 		return fmt.Errorf("empty slots have a key of %d bytes", len(d.Marker))
 	}
@@ -355,9 +361,13 @@ func (d *description) encode(size int) ([]byte, error) {
 	return b, nil
 }
 
-// version is the version of the image. Programs that know no keys of variable size refuse theirs.
+// version is the version of the image. Programs that know no keys of variable size, or no hybrid
+// tables, refuse theirs.
 func (d *description) version() uint64 {
-	if d.VariableKeys {
+	switch {
+	case d.Storage == Hybrid:
+		return imageHybrid
+	case d.VariableKeys:
 		return imageVaryKeys
 	}
 	return imageVersion
@@ -397,9 +407,9 @@ func (m *image) read() error {
 	version, size := binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
 	text := binary.LittleEndian.Uint64(head[24:])
 	switch {
-	case version != imageVersion && version != imageVaryKeys:
-		return fmt.Errorf("has version %d, and this program reads versions %d and %d; build the "+
-			"index anew and save it", version, imageVersion, imageVaryKeys)
+	case version < imageVersion || version > imageHybrid:
+		return fmt.Errorf("has version %d, and this program reads versions %d to %d; build the "+
+			"index anew and save it", version, imageVersion, imageHybrid)
 	case text > maxHeaderBytes || size > maxHeaderBytes ||
 		size < uint64(headerBytes(int(text))) || size%imagePage != 0:
 		return errors.New("is corrupt: its header makes no sense")

@@ -31,6 +31,9 @@ func TestSaveAndLoad(t *testing.T) {
 		{Config{KeySize: 9, ValueSize: 70}, Config{Load: 0.4}},
 		{Config{KeySize: 9, ValueSize: 700, Variable: true},
 			Config{KeySize: 9, ValueSize: 700, Variable: true}},
+		{Config{KeySize: 9, ValueSize: 70, Variable: true}, Config{Storage: Hybrid}},
+		{Config{KeySize: 9, ValueSize: 70, Variable: true, Storage: Hybrid},
+			Config{Storage: Hybrid, Load: 0.4, InlineBytes: 30}},
 	} {
 		for _, n := range []int{0, 2000} {
 			rng := rand.New(rand.NewPCG(uint64(i), uint64(n)))
@@ -224,7 +227,8 @@ func TestVersions(t *testing.T) {
 	for _, c := range []struct {
 		cfg     Config
 		version byte
-	}{{Config{KeySize: 8}, 2}, {Config{KeySize: 8, VariableKeys: true}, 3}} {
+	}{{Config{KeySize: 8}, 2}, {Config{KeySize: 8, VariableKeys: true}, 3},
+		{Config{KeySize: 8, VariableKeys: true, Storage: Hybrid}, 4}} {
 		path := filepath.Join(t.TempDir(), "index")
 		saved(t, path, 1, c.cfg, records(rand.New(rand.NewPCG(1, 2)), c.cfg, 20, 1))
 		file, err := os.ReadFile(path)
@@ -232,7 +236,7 @@ func TestVersions(t *testing.T) {
 		if file[8] != c.version {
 			t.Errorf("%+v has version %d, want %d", c.cfg, file[8], c.version)
 		}
-		for version := range byte(5) {
+		for version := range byte(6) {
 			file[8] = version
 			size := binary.LittleEndian.Uint64(file[16:])
 			binary.LittleEndian.PutUint64(file[size-8:], xxh3.Hash(file[:size-8]))

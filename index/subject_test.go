@@ -42,6 +42,10 @@ var shapes = []struct {
 	{"smallkey", Config{KeySize: 4, ValueSize: 40}},
 	{"variable", Config{KeySize: 16, ValueSize: 700, Variable: true, Load: 0.9}},
 	{"strings", Config{KeySize: 40, VariableKeys: true, ValueSize: 8}},
+	{"hybrid", Config{KeySize: 16, ValueSize: 700, Variable: true, Storage: Hybrid, Load: 0.9}},
+	{"hybrid strings", Config{KeySize: 40, VariableKeys: true, ValueSize: 8, Storage: Hybrid}},
+	{"hybrid pairs", Config{KeySize: 90, VariableKeys: true, ValueSize: 50, Variable: true,
+		Load: 0.95, Storage: Hybrid, InlineBytes: 40}},
 	{"pairs", Config{KeySize: 90, VariableKeys: true, ValueSize: 50, Variable: true, Load: 0.95}},
 }
 

@@ -15,6 +15,8 @@ type lookupCase struct {
 	impl     impl
 	load     float64
 	bytes    int // of a record, of which keyBytes are the key's
+	short    int // bytes of short records; 0: all have bytes
+	long     int // percent of records that are not short
 	storage  index.Storage
 	bucket   int     // slots of a bucket of cuckoo; 0: 4
 	repeated bool    // a key has two records, so that a search never ends with the first
@@ -37,6 +39,7 @@ var caseKeys = []struct {
 	{"assumed", func(c *lookupCase) any { return c.assumed }},
 	{"skew", func(c *lookupCase) any { return c.skew }},
 	{"record", func(c *lookupCase) any { return c.bytes }},
+	{"long", func(c *lookupCase) any { return c.long }},
 	{"storage", func(c *lookupCase) any { return c.storage }},
 	{"impl", func(c *lookupCase) any { return string(c.impl) }},
 	{"clusters", func(c *lookupCase) any { return c.clusters }},
@@ -88,6 +91,10 @@ func (c *lookupCase) shape() shape {
 // newKeys has the records of a table of so many.
 func (c *lookupCase) newKeys(seed uint64, records int) keys {
 	k := keys{keyBytes: keyBytes, valueBytes: c.bytes - keyBytes, seed: seed, records: records}
+	if c.short > 0 {
+		k.short, k.long = c.short-keyBytes, float64(c.long)/100
+		k.padded = c.storage == index.Inline
+	}
 	if c.skew > 0 {
 		k.skew(c.skew)
 	}
@@ -134,7 +141,7 @@ const fixedBytes = 256
 // expected is what lookups of a case take by the laws of package readsize. There is no law of
 // a heap, of skewed keys, of clusters, and of lookups that end early.
 func (c *lookupCase) expected() (cost readsize.Cost, ok bool) {
-	if c.storage == index.Heap || c.skew > 0 || c.random || c.clusters > 0 {
+	if c.storage != index.Inline || c.skew > 0 || c.random || c.clusters > 0 {
 		return cost, false
 	}
 	m := lpConfig(c.bytes)
@@ -268,6 +275,21 @@ func storageCases() (all []lookupCase) {
 		for _, impl := range []impl{cuckooParallel, linearFixed, linearModel} {
 			all = append(all, lookupCase{impl: impl, load: storageLoad, bytes: bytes,
 				storage: index.Heap, random: true})
+		}
+	}
+	return all
+}
+
+// hybridLong are percents of records that have the longest size of storageBytes. The others have
+// the shortest.
+var hybridLong = []int{0, 1, 5, 10, 25, 50, 75, 100}
+
+// hybridCases are what LP 7 asks for: records of two sizes, inline, in a heap, and divided.
+func hybridCases() (all []lookupCase) {
+	for _, long := range hybridLong {
+		for _, storage := range []index.Storage{index.Inline, index.Heap, index.Hybrid} {
+			all = append(all, lookupCase{impl: orderedGuided, load: storageLoad, storage: storage,
+				bytes: storageBytes[len(storageBytes)-1], short: storageBytes[0], long: long})
 		}
 	}
 	return all

@@ -5,6 +5,7 @@
 //	table1    LP Table 1, Fig. 7, 8: requests, bytes, throughput, bandwidth by load and policy
 //	table2    LP Table 2: throughput with the read size for another load
 //	table3    LP Tables 3 and 4, Fig. 11: records by size, inline and in a heap
+//	hybrid    LP 7: records of two sizes, inline, in a heap, and hybrid
 //	reads     LP 5.1: throughput by reads of a worker in flight
 //	figure6   LP Fig. 6: cuckoo hashing by slots of a bucket, parallel and sequential
 //	figure9   LP Fig. 9: latency of lookups one at a time

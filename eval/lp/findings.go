@@ -15,7 +15,7 @@ import (
 // of what was measured of pairs of cases.
 type finding struct {
 	what  string
-	paper float64
+	paper float64 // 0: LP asks for it
 	pairs []pair
 	pick  func(ratios []float64) float64
 }
@@ -56,7 +56,8 @@ func (t *trial) derive(table *record.Table) (all []record.Record) {
 	}
 	for _, f := range t.findings {
 		is := record.Record{Name: t.findingName(), N: 1, Keys: []record.Key{
-			record.K("what", f.what)}, Values: []record.Value{{Value: f.paper, Unit: "lp"}}}
+			record.K("what", f.what)},
+			Values: nonzero([]record.Value{{Value: f.paper, Unit: "lp"}})}
 		for unit, prefix := range map[string]string{"law": "law-", "sim": "sim-", "here": ""} {
 			var ratios []float64
 			for _, p := range f.pairs {
@@ -180,6 +181,21 @@ func heapOf(of impl) (all []pair) {
 		}
 	}
 	return all
+}
+
+// hybridFindings are of LP 7, which has no figures.
+func hybridFindings() []finding {
+	by := func(a, b index.Storage) []pair {
+		return pairs(hybridCases(), func(c *lookupCase) bool { return c.storage == b },
+			func(c *lookupCase) { c.storage = a })
+	}
+	both := append(by(index.Hybrid, index.Inline), by(index.Hybrid, index.Heap)...)
+	return []finding{
+		{"inline by heap, least", 0, by(index.Inline, index.Heap), minRatio},
+		{"heap by inline, least", 0, by(index.Heap, index.Inline), minRatio},
+		{"hybrid by either of them, least", 0, both, minRatio},
+		{"hybrid by inline, most", 0, by(index.Hybrid, index.Inline), maxRatio},
+		{"hybrid by heap, most", 0, by(index.Hybrid, index.Heap), maxRatio}}
 }
 
 // figure6Findings are of LP 5.2.

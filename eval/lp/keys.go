@@ -20,6 +20,20 @@ type keys struct {
 	records              int // of all ranks
 	// numbers are the numbers of the keys of all records; nil: records have keys of their own.
 	numbers []uint32
+	// short is the bytes of short values, and long the share of records that have valueBytes; 0:
+	// all have. Values are padded to valueBytes where all have to have one size.
+	short  int
+	long   float64
+	padded bool
+}
+
+// value is the part of a value that record i has.
+func (k *keys) value(i uint64, value []byte) []byte {
+	draw := float64(measure.Mix64(i^k.seed<<32)>>11) / (1 << 53)
+	if k.short == 0 || k.padded || draw < k.long {
+		return value
+	}
+	return value[:k.short]
 }
 
 // fillKey writes the key with a number. Its first four bytes are a bijection of that.
@@ -49,7 +63,7 @@ func (k *keys) stream(rank, ranks int) iter.Seq2[index.Record, error] {
 		for i := from; i < to; i++ {
 			k.fillKey(key, k.number(i))
 			binary.LittleEndian.PutUint32(value, k.stamp(i))
-			if !yield(index.Record{Key: key, Value: value}, nil) {
+			if !yield(index.Record{Key: key, Value: k.value(i, value)}, nil) {
 				return
 			}
 		}

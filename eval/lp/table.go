@@ -53,7 +53,8 @@ type reader interface {
 func (s shape) build(ctx context.Context, job rma.Job, k *keys) (table, error) {
 	if s.layout == ordered {
 		x, err := index.Build(ctx, job, index.Config{KeySize: k.keyBytes, ValueSize: k.valueBytes,
-			Load: s.load, Storage: s.storage}, k.stream(job.Rank(), job.Size()))
+			Load: s.load, Storage: s.storage, Variable: k.short > 0 && !k.padded},
+			k.stream(job.Rank(), job.Size()))
 		return indexTable{x}, err
 	}
 	cfg := baseline.Config{KeyBytes: k.keyBytes, ValueBytes: k.valueBytes, Records: k.records,

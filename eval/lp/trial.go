@@ -159,7 +159,7 @@ func (r *trialRunner) simulate(ctx context.Context, cases []lookupCase, ranks in
 		}
 		values := [][]record.Value{rates("sim-", &s.stats, s.elapsedNs()),
 			counts("sim-", &s.stats, c.impl), percentiles("sim-", s.ns),
-			shares("sim-", c.impl, s.reads.From)}
+			shares("sim-", c.impl, s.reads.From), sizesOf("sim-", t.table, t.keys.records)}
 		if r.paper != nil {
 			values = append(values, r.paper(&c))
 		}
@@ -220,7 +220,8 @@ func (r *trialRunner) lookUp(ctx context.Context, job rma.Job, c *lookupCase,
 		reads.Add((*baseline.Reads)(w[8:]))
 	}
 	emit(r.result(c, job.Size(), int(sum.Lookups), rates("", &sum, float64(slowest)),
-		counts("", &sum, c.impl), percentiles("", l.ns), shares("", c.impl, reads.From)))
+		counts("", &sum, c.impl), percentiles("", l.ns), shares("", c.impl, reads.From),
+		sizesOf("", x, keys.records/job.Size())))
 	return nil
 }
 
@@ -257,6 +258,18 @@ func shares(prefix string, of impl, from func(reads int) float64) []record.Value
 	}
 	return []record.Value{{Value: 1 - from(2), Unit: prefix + "one-read"},
 		{Value: from(4), Unit: prefix + "4-reads"}, {Value: from(16), Unit: prefix + "16-reads"}}
+}
+
+// sizesOf are the longest record in a slot of a hybrid table, and the memory for each record of a
+// rank, of an index.
+func sizesOf(prefix string, of table, records int) []record.Value {
+	x, ok := of.(indexTable)
+	if !ok {
+		return nil
+	}
+	return nonzero([]record.Value{
+		{Value: float64(x.Config().InlineBytes), Unit: prefix + "inline-B"},
+		{Value: float64(x.bytes()) / float64(records), Unit: prefix + "memory-B"}})
 }
 
 // lookupCost is what a lookup took in the mean, by the cost model of LP 3.2. Requests of

@@ -52,6 +52,9 @@ func trials() []*trial {
 			short: "LP Tables 3 and 4, Fig. 11: records by size, inline and in a heap",
 			cases: storageCases(), paper: paperTable3, findings: table3Findings(),
 			views: table3Views()},
+		{name: "LPHybrid", takes: "10 s",
+			short: "LP 7: records of two sizes, inline, in a heap, and hybrid",
+			cases: hybridCases(), findings: hybridFindings(), views: []view.View{hybridView()}},
 		{name: "LPReads", takes: "3 s",
 			short: "LP 5.1: throughput by reads of a worker in flight",
 			cases: flyingCases(), findings: flyingFindings(), views: []view.View{rateView(
@@ -131,6 +134,20 @@ draws of 4 bytes have 2.9 % more records than keys, and lookups are of keys, dra
 		"record", "bytes of a record")
 	rates.Plots[0].LogX, rates.Plots[1].LogX = true, true
 	return []view.View{counts, rates}
+}
+
+func hybridView() view.View {
+	v := rateView("LP 7: throughput where some records are long: records of 128 bytes among "+
+		"records of 8", `
+Inline has room for the longest record in every slot. Hybrid decides for each record: "in a slot" is
+the longest that it keeps there. ns are from LP's cost model, memory is of a record.`, "long",
+		"percent of records that are long")
+	v.Columns = slices.Insert(v.Columns, 2,
+		view.Column{Unit: "sim-heap-requests/op", Head: "to the heap", Digits: 3},
+		view.Column{Unit: "sim-model-ns/op", Head: "ns", Whole: true},
+		view.Column{Unit: "sim-inline-B", Head: "in a slot", Whole: true},
+		view.Column{Unit: "sim-memory-B", Head: "memory", Whole: true})
+	return v
 }
 
 func latencyView() view.View {
