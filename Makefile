@@ -162,6 +162,7 @@ figures: build-eval ## draw the plots of docs/papers.md and print its tables, in
 	$(call draw,lp-figure10,lp figure10 --runs 1,simulated|predicts)
 	$(call draw,lp-figure11,lp table3 --runs 1,requests|simulated)
 	$(call draw,lp-hybrid,lp hybrid --runs 1,simulated)
+	$(call draw,lp-two-sided,lp two-sided,.)
 	$(call draw,lp-reads,lp reads --runs 1,simulated)
 	$(call draw,lp-figure12,lp figure12 --runs 1,simulated)
 	$(call draw,lp-figure13,lp figure13,.)

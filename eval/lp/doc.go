@@ -6,6 +6,7 @@
 //	table2    LP Table 2: throughput with the read size for another load
 //	table3    LP Tables 3 and 4, Fig. 11: records by size, inline and in a heap
 //	hybrid    LP 7: records of two sizes, inline, in a heap, and hybrid
+//	two-sided LP 7: two-sided linear probing beside one-sided cuckoo hashing, by load
 //	reads     LP 5.1: throughput by reads of a worker in flight
 //	figure6   LP Fig. 6: cuckoo hashing by slots of a bucket, parallel and sequential
 //	figure9   LP Fig. 9: latency of lookups one at a time
@@ -88,5 +89,5 @@ func Experiments() (all []*experiment.Experiment) {
 	for _, t := range trials() {
 		all = append(all, t.experiment())
 	}
-	return append(all, figure13(), cost(), indexExperiment(), mapsExperiment())
+	return append(all, twoSided(), figure13(), cost(), indexExperiment(), mapsExperiment())
 }

@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"iter"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/index"
+	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/readsize"
 	"github.com/farhash/farhash/rma/local"
+
+	"github.com/farhash/farhash/eval/internal/record"
 )
 
 // TestSimulated: the card is the bottleneck, so that the requests and bytes that were counted
@@ -185,6 +189,39 @@ func TestLooker(t *testing.T) {
 				t.Errorf("%s, batches of %d: %v", name, batch, err)
 			}
 		}
+	}
+}
+
+// TestTwoSided: servers answer with the values of the keys. The throughput is what the cards allow,
+// or the cores where these are slower.
+func TestTwoSided(t *testing.T) {
+	if invariant.Enabled {
+		t.Skip("it takes long where every step is checked, and has no races")
+	}
+	rates := map[string]float64{}
+	var even []record.Value
+	if err := simulateTwoSided(context.Background(), []float64{0.5}, 4, 100,
+		func(r record.Record) {
+			if r.Name == "LPTwoSided" {
+				rates[r.Keys[1].Value] = r.Values[0].Value
+			} else {
+				even = r.Values
+			}
+		}); err != nil {
+		t.Fatal(err)
+	}
+	if len(rates) != 2+len(twoSidedNs) || len(even) != 2 {
+		t.Fatalf("%v, %v", rates, even)
+	}
+	for _, ns := range twoSidedNs[1:] { // 4 cores are slower than the cards
+		is, want := rates[fmt.Sprintf("two-sided-%d-ns", ns)], 4e3/float64(ns)
+		if is > want || is < 0.75*want {
+			t.Errorf("%d ns: %.2f million lookups/s, the cores allow %.2f", ns, is, want)
+		}
+	}
+	if lines, ns := even[0].Value, even[1].Value; !near(lines, 1.1, 0.15) ||
+		!near(ns, 4e3/rates[string(cuckooParallel)], 1) {
+		t.Errorf("%v lines, %v ns; cuckoo has %v", lines, ns, rates[string(cuckooParallel)])
 	}
 }
 

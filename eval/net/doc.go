@@ -24,6 +24,9 @@
 // hardly full, and a new one a compare-and-swap as well, which costs more than a get. One at a
 // time, find-or-put of a word that is there takes one get, and compares with that.
 //
+// Probing compares two-sided linear probing with one-sided cuckoo hashing by load (LP 7): lookups
+// of keys that are there, in an index and in LP's own tables.
+//
 // On one machine the hosts share its processors: with two cores and two ranks on each host
 // client and server slow each other down, and so do Redis's.
 package net
@@ -31,4 +34,6 @@ package net
 import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are the experiments of this package.
-func Experiments() []*experiment.Experiment { return []*experiment.Experiment{Hosts()} }
+func Experiments() []*experiment.Experiment {
+	return []*experiment.Experiment{Hosts(), Probing()}
+}

@@ -65,13 +65,18 @@ func (r *runner) Check() error {
 	if err != nil {
 		return err
 	}
+	return r.findHosts()
+}
+
+// findHosts finds out how many ranks each host has.
+func (r *runner) findHosts() error {
 	m, launched, err := launch.Detect()
 	if err != nil {
 		return err
 	}
 	if !launched || m.LocalSize < 1 || m.LocalSize >= m.Size {
-		return errors.New("net hosts needs ranks on two hosts: start it by farhash run " +
-			"--rendezvous on each of them")
+		return errors.New("this needs ranks on two hosts: start it by farhash run --rendezvous " +
+			"on each of them")
 	}
 	r.perHost, r.address = m.LocalSize, os.Getenv(launch.RendezvousVariable)
 	return nil

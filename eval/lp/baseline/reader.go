@@ -185,6 +185,25 @@ func (r *Reads) From(reads int) float64 {
 // Reads are the reads that lookups took.
 func (r *Reader) Reads() Reads { return r.reads }
 
+// Search finds the records of a key in the memory of this rank, in a table with linear probing and
+// without a heap, and returns how many slots it has examined.
+func (t *Table) Search(key []byte, found func(v index.Value)) (slots int) {
+	_, rest := place(hashKey(key), t.job.Size())
+	size := t.KeyBytes + t.ValueBytes
+	all := bytesOf(t.window.Words(t.job.Rank()))[:t.buckets*size]
+	for at := t.homeOf(rest) * size; at < len(all); at += size {
+		slots++
+		record := all[at : at+size]
+		if bytes.Equal(record[:t.KeyBytes], t.Empty) {
+			break
+		}
+		if bytes.Equal(record[:t.KeyBytes], key) {
+			found(record[t.KeyBytes:])
+		}
+	}
+	return slots
+}
+
 // Counts is what lookups took.
 func (r *Reader) Counts() index.Counts { return r.stats }
 
