@@ -98,6 +98,9 @@ func labConfig(rng *rand.Rand) Config {
 		if cfg.Storage != Inline && rng.IntN(2) == 0 {
 			cfg.VariableKeys, cfg.KeySize = true, 4+rng.IntN(100)
 		}
+		if cfg.Storage == Heap && (cfg.Variable || cfg.VariableKeys) && cfg.ValueSize%2 == 0 {
+			cfg.Storage = Hybrid
+		}
 	}
 	return cfg
 }
