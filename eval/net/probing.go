@@ -83,7 +83,7 @@ func (p *probing) Check() error {
 	err := errors.Join(experiment.InRange("records", p.records, 1<<10, 1<<28),
 		experiment.InRange("batch", p.batch, 2, maxBatch),
 		experiment.InRange("in-flight", p.depth, 1, maxInFlight),
-		experiment.InRange("piece", int(p.piece), int(time.Millisecond), int(time.Minute)))
+		experiment.InRange("piece", p.piece.Seconds(), 0.001, 60))
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (r *runner) Check() error {
 	err := errors.Join(experiment.InRange("batch", r.batch, 2, maxBatch),
 		experiment.InRange("in-flight", r.inFlight, 2, maxInFlight),
 		experiment.InRange("new", r.share, 0, 1),
-		experiment.InRange("piece", int(r.piece), int(time.Millisecond), int(time.Minute)))
+		experiment.InRange("piece", r.piece.Seconds(), 0.001, 60))
 	for _, bytes := range r.getBytes {
 		if bytes < lineBytes || bytes > maxGetBytes || bytes%lineBytes != 0 {
 			err = errors.Join(err, fmt.Errorf("--get-bytes must be %d to %d, a multiple of %d, "+
