@@ -18,8 +18,11 @@ const (
 	// longSearch is how many buckets an insertion examines before it is a reason to find out how
 	// full the table is: at load 0.5 one in a million, at 0.8 one in twenty.
 	longSearch = 64
-	// longPerSample is how many calls with long searches there are for each sample.
-	longPerSample = 16
+	// longPerSample is how many calls with long searches there are for each sample, and
+	// samplesPerTable how many there are where batches fill a table: full before the next sample,
+	// it would have searches so long that they leave the memory of their rank.
+	longPerSample   = 16
+	samplesPerTable = 16
 	// sampleBuckets is how many buckets are counted then, and 16 times as many if these are full.
 	sampleBuckets = 2048
 
@@ -124,7 +127,7 @@ type progress struct {
 	wanted atomic.Bool   // the table is to move, when the next one has memory
 	moving atomic.Bool   // a piece has moved, or is about to
 	stuck  atomic.Bool   // what it holds does not fit into the tables after it
-	long   atomic.Uint64 // calls with long searches
+	long   atomic.Uint64 // calls with long searches, by their weight
 	memory preparation
 
 	mu      sync.Mutex
@@ -252,7 +255,7 @@ func (t *table) tend(c *counts, insert, served bool) {
 	case c.beyond > 0 && t.following.Load() != nil:
 		p.wanted.Store(true)
 	case c.longest < longSearch:
-	case !p.wanted.Load() && p.long.Add(1)%longPerSample == 1 && t.isFull():
+	case !p.wanted.Load() && t.sampleDue(c) && t.isFull():
 		p.wanted.Store(true)
 	}
 	if !p.wanted.Load() {
@@ -272,6 +275,15 @@ func (t *table) tend(c *counts, insert, served bool) {
 		far := !served && (!t.batches.Ships() || moved < t.pieceLen())
 		_, _ = t.help(max(moved/t.pieceLen(), least), far)
 	}
+}
+
+// sampleDue reports whether a call with a long search is a reason to count a sample. The first one
+// is.
+func (t *table) sampleDue(c *counts) bool {
+	weight := 1 + c.inserted*longPerSample/(t.perRank/samplesPerTable+1)
+	samples := func(calls uint64) uint64 { return (calls + longPerSample - 1) / longPerSample }
+	after := t.progress.long.Add(weight)
+	return samples(after) != samples(after-weight)
 }
 
 // learn has searches begin at the table that others know to be the oldest.

@@ -118,3 +118,46 @@ func TestSamples(t *testing.T) {
 		}
 	}
 }
+
+// Where a call has inserted a part of a table that counts, the next sample is not 16 calls away.
+func TestSamplesAfterBatches(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		inserted uint64
+		wanted   bool
+	}{{"single call", 1, false}, {"batch", movingBuckets / 4, true}} {
+		m := movingWords(t, engineDirect)
+		table := m.spaces[0].oldest.Load()
+		long := counts{inserted: 1, longest: longSearch}
+		if table.tend(&long, true, false); table.progress.wanted.Load() {
+			t.Error("an empty table is to move")
+		}
+		for key := range movingBuckets - 2 {
+			_, err := m.insert(0, key)
+			must(t, err)
+		}
+		long.inserted = c.inserted
+		if table.tend(&long, true, false); table.progress.wanted.Load() != c.wanted {
+			t.Errorf("after a %s: a full table is to move is %v", c.name, !c.wanted)
+		}
+	}
+}
+
+// Of calls one in 16 is a reason for a sample, of batches that insert a 16th of a part each.
+func TestSampleDue(t *testing.T) {
+	for _, c := range []struct {
+		inserted uint64
+		due      int // of 64 calls
+	}{{0, 4}, {1 << 11, 8}, {1 << 14, 64}, {1 << 18, 64}} {
+		table, due := table{perRank: 1 << 18}, 0
+		for range 64 {
+			if table.sampleDue(&counts{inserted: c.inserted}) {
+				due++
+			}
+		}
+		if due != c.due {
+			t.Errorf("%d insertions a call: %d of 64 calls have a sample, want %d", c.inserted,
+				due, c.due)
+		}
+	}
+}
