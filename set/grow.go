@@ -152,9 +152,9 @@ var ErrMayGrow = errors.New("set: Config.MayGrow refuses a larger table")
 // stepBuckets is how many buckets get memory in one step: 2 MiB, a large page.
 const stepBuckets = 1 << 18
 
-// prepare takes memory for the next table, n steps at most. ready says that all its parts have
-// memory: nobody may use it before. The error is the engine's; preparation.refused says where
-// there is no memory.
+// prepare takes memory for n buckets of the next table, or for a step more, so that small parts of
+// all ranks have it in one call. ready says that all its parts have memory: nobody may use it
+// before. The error is the engine's; preparation.refused says where there is no memory.
 func (t *table) prepare(n uint64) (ready bool, err error) {
 	p, m, ranks := &t.progress.memory, &t.tables[t.gen+1], t.job.Size()
 	perRank := m.buckets / uint64(ranks)
@@ -175,12 +175,12 @@ func (t *table) prepare(n uint64) (ready bool, err error) {
 		if n == 0 {
 			return false, nil
 		}
-		n--
 		if p.buckets == 0 && !t.mayGrow(t.bytes(t.gen), t.movingBytes(t.gen+1)) {
 			p.refused = ErrMayGrow
 			return false, nil
 		}
 		step := min(stepBuckets, perRank-p.buckets)
+		n -= min(n, max(step, 1))
 		if m.commit != nil && step > 0 { // 0: only the mark has failed
 			err := m.commit(rank, int(p.buckets), int(step))
 			if p.refused = ignoreLost(err); p.refused != nil {
@@ -267,7 +267,7 @@ func (t *table) tend(c *counts, insert, served bool) {
 	}
 	// An error of the engine comes again, in a call that needs the memory.
 	if !p.moving.Load() {
-		ready, _ := t.prepare(max(moved/stepBuckets, least))
+		ready, _ := t.prepare(max(moved/stepBuckets, least) * stepBuckets)
 		p.moving.Store(ready)
 		p.wanted.Store(t.refused() == nil) // a later sample tries again
 	}

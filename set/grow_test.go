@@ -161,3 +161,15 @@ func TestSampleDue(t *testing.T) {
 		}
 	}
 }
+
+// A call that finds a small table full has all ranks' memory taken for the next one.
+func TestSmallTablesAreReadyAtOnce(t *testing.T) {
+	for _, e := range []engine{engineDirect, engineHosts} {
+		table := movingWords(t, e).spaces[0].oldest.Load()
+		table.progress.wanted.Store(true)
+		table.tend(&counts{inserted: 1, longest: longSearch}, true, true)
+		if !table.progress.moving.Load() {
+			t.Errorf("%v: the next table is not ready", e)
+		}
+	}
+}
