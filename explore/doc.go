@@ -162,15 +162,16 @@
 // # Sharing
 //
 // Each rank has four exchange slots in memory that all ranks reach. A rank with two
-// blocks or more puts one into a slot of its own that is empty. A rank without work
-// claims a block from any slot, by one compare-and-swap on its header:
+// blocks or more puts one into each slot of its own that is empty, or between hosts up to 16, but
+// at most half of those that it has left. A rank without work claims a slot of any rank, by one
+// compare-and-swap on its header:
 //
 //	header 0        empty: the owner may fill it
-//	header 1..      that many words of tasks, up to 128 tasks: any rank may claim it
+//	header 1..      that many words of tasks: any rank may claim it
 //	header 1<<63    being read by the rank that claimed it
 //
-// The owner does nothing when its block is taken. When it has no other block left, it claims its
-// own block back.
+// The owner does nothing when its blocks are taken. When it has no others left, it claims its own
+// back.
 //
 // # Levels and the end
 //

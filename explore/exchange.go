@@ -8,10 +8,10 @@ import (
 )
 
 // exchange is where ranks leave work for ranks that have none: a few slots in each
-// rank's segment, each a header and a block of tasks.
+// rank's segment, each a header and the tasks of one or several blocks.
 //
 //	header 0                empty: the owner may fill it
-//	header 1 .. blockWords  that many words of tasks: any rank may claim it
+//	header 1 .. slotWords   that many words of tasks: any rank may claim it
 //	header slotClaimed      being read by the rank that swapped the header
 //
 // The owner writes the tasks before the header; a claim is one compare-and-swap.
@@ -24,6 +24,7 @@ type exchange struct {
 	ranks  int
 	next   int // rank whose slots a claim reads first
 	stride int // from one slot to the next, in words
+	blocks int // that a slot has room for
 }
 
 const (
@@ -32,29 +33,38 @@ const (
 	slotClaimed  = 1 << 63
 )
 
-// exchangeBytes is the memory that a rank takes for an exchange of tasks of so many words.
-func exchangeBytes(taskWords int) uint64 {
-	return 8 * (slotsPerRank*slotHead + (slotsPerRank+1)*blockTasks*uint64(taskWords))
+// offeredBlocks is how many blocks of tasks of so many words a slot has room for: between hosts a
+// claim takes as long as the successors of hundreds of states.
+func offeredBlocks(hosts bool, taskWords int) int {
+	if !hosts {
+		return 1
+	}
+	return max(1, 16/taskWords)
 }
 
-// newExchange makes an exchange of tasks of so many words. Collective.
-func newExchange(ctx context.Context, job rma.Job, taskWords int) (*exchange, error) {
-	blockWords := blockTasks * taskWords
-	stride := slotHead + blockWords
+// exchangeBytes is the memory that a rank takes for an exchange of tasks of so many words.
+func exchangeBytes(taskWords, blocks int) uint64 {
+	return 8 * (slotsPerRank*slotHead + (slotsPerRank+1)*blockTasks*uint64(taskWords*blocks))
+}
+
+// newExchange makes an exchange of tasks of so many words, so many blocks together. Collective.
+func newExchange(ctx context.Context, job rma.Job, taskWords, blocks int) (*exchange, error) {
+	slotWords := blockTasks * taskWords * blocks
+	stride := slotHead + slotWords
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "explore: exchange",
 		Words: slotsPerRank * stride})
 	if err != nil {
 		return nil, err
 	}
 	x := &exchange{window: w, rank: job.Rank(), ranks: job.Size(), next: job.Rank(),
-		stride: stride}
+		stride: stride, blocks: blocks}
 	if x.cells, err = rma.NewCells(job, w); err != nil {
 		return nil, err
 	}
 	if x.q, err = job.NewQueue(1); err != nil {
 		return nil, err
 	}
-	x.buf, err = x.q.Alloc(blockWords)
+	x.buf, err = x.q.Alloc(slotWords)
 	return x, err
 }
 
@@ -72,9 +82,12 @@ func (x *exchange) wanted(ctx context.Context) (slot int, ok bool, err error) {
 	return 0, false, nil
 }
 
-// offer puts a block into an empty slot of this rank.
-func (x *exchange) offer(ctx context.Context, slot int, b block) error {
-	n := copy(x.buf, b)
+// offer puts blocks into an empty slot of this rank.
+func (x *exchange) offer(ctx context.Context, slot int, blocks ...block) error {
+	n := 0
+	for _, b := range blocks {
+		n += copy(x.buf[n:], b)
+	}
 	h := x.q.Put(x.buf[:n], x.window, x.rank, slot*x.stride+slotHead)
 	if err := x.finish(ctx, h); err != nil {
 		return err
@@ -86,7 +99,7 @@ func (x *exchange) offer(ctx context.Context, slot int, b block) error {
 // a rank without work would learn late that the search is over.
 const claimRanks = 64
 
-// claim fills b with a block that some rank has left, this rank's own first, then those
+// claim fills b with the tasks that some rank has left in a slot, this rank's own first, then those
 // of the others in turn. It reports whether there was one; if there are very many ranks, among
 // those whose turn it is.
 func (x *exchange) claim(ctx context.Context, b *block) (bool, error) {

@@ -15,7 +15,7 @@ import (
 func TestExchangeOwnSlots(t *testing.T) {
 	job := local.Single()
 	defer job.Close()
-	x, err := newExchange(t.Context(), job, 1)
+	x, err := newExchange(t.Context(), job, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestExchangeOwnSlots(t *testing.T) {
 
 // Ranks offer and claim at once: every task comes out exactly once.
 func TestExchange(t *testing.T) {
-	const ranks, blocks = 4, 300
+	const ranks, blocks = 4, 150
 	for _, hidden := range []bool{false, true} {
 		var claims [ranks][]uint64 // by the rank that claimed
 		var left atomic.Int64
@@ -93,12 +93,15 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// offeredWords is the length of the tasks that are offered.
-const offeredWords = 3
+const (
+	offeredWords   = 3 // of a task that is offered
+	offeredAtOnce  = 2 // blocks
+	offeredLongest = offeredAtOnce * blockTasks * offeredWords
+)
 
-// offered is the i-th block that a rank offers: of any length, no word twice.
+// offered is what a rank offers the i-th time: of any length, no word twice.
 func offered(rank, i int) block {
-	b := make(block, 1+(i*37+rank*11)%(blockTasks*offeredWords))
+	b := make(block, 1+(i*37+rank*11)%offeredLongest)
 	for j := range b {
 		b[j] = uint64(rank+1)<<40 | uint64(i)<<20 | uint64(j)
 	}
@@ -108,7 +111,7 @@ func offered(rank, i int) block {
 // trade offers all blocks of this rank and claims what it can until nothing is left.
 func trade(ctx context.Context, job rma.Job, blocks int, claims *[]uint64,
 	left *atomic.Int64) error {
-	x, err := newExchange(ctx, job, offeredWords)
+	x, err := newExchange(ctx, job, offeredWords, offeredAtOnce)
 	if err != nil {
 		return err
 	}
@@ -122,7 +125,9 @@ func trade(ctx context.Context, job rma.Job, blocks int, claims *[]uint64,
 				return err
 			}
 			if ok {
-				if err := x.offer(ctx, slot, offered(job.Rank(), next)); err != nil {
+				b := offered(job.Rank(), next)
+				k := len(b) / 2
+				if err := x.offer(ctx, slot, b[:k], b[k:]); err != nil {
 					return err
 				}
 				next++
@@ -138,11 +143,62 @@ func trade(ctx context.Context, job rma.Job, blocks int, claims *[]uint64,
 			continue
 		}
 		pace.Reset()
-		if len(b) < 1 || len(b) > blockTasks*offeredWords {
+		if len(b) < 1 || len(b) > offeredLongest {
 			return fmt.Errorf("claimed a block of %d words", len(b))
 		}
 		*claims = append(*claims, b...)
 		left.Add(-int64(len(b)))
 	}
 	return job.Barrier(ctx) // nobody closes what others still read
+}
+
+// What a worker offers it has no more: each of its tasks is in one place.
+func TestOffer(t *testing.T) {
+	const tasks = 21 * blockTasks
+	err := local.Run(2, func(job rma.Job) error {
+		x, err := newExchange(t.Context(), job, 1, 3)
+		if err != nil {
+			return err
+		}
+		defer x.close()
+		if job.Rank() > 0 {
+			return job.Barrier(t.Context())
+		}
+		w := &worker{search: &search{job: job, exchange: x}, pool: pool{taskWords: 1}}
+		w.now.pool = &w.pool
+		for task := range uint64(tasks) {
+			w.now.push([]uint64{task})
+		}
+		if err := w.offer(t.Context()); err != nil {
+			return err
+		}
+		if n := len(w.now.blocks); n != 9 {
+			t.Errorf("%d blocks of 21 are left, want 9", n)
+		}
+		seen := make([]int, tasks)
+		count := func(b block) {
+			for _, task := range b {
+				seen[task]++
+			}
+		}
+		for b := w.now.pop(); b != nil; b = w.now.pop() {
+			count(b)
+		}
+		for range slotsPerRank {
+			var b block
+			if ok, err := x.claim(t.Context(), &b); err != nil || !ok {
+				t.Errorf("a slot is empty: %v", err)
+			}
+			count(b)
+		}
+		for task, n := range seen {
+			if n != 1 {
+				t.Fatalf("task %d is in %d places", task, n)
+			}
+		}
+		return job.Barrier(t.Context())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

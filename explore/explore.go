@@ -177,7 +177,7 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	if err := s.makeBudget(ctx); err != nil {
 		return nil, errors.Join(err, s.control.close())
 	}
-	if s.exchange, err = newExchange(ctx, job, s.taskWords); err != nil {
+	if s.exchange, err = newExchange(ctx, job, s.taskWords, s.offered()); err != nil {
 		return nil, errors.Join(err, s.control.close())
 	}
 	states, nodes, err := s.tableConfigs()

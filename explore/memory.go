@@ -85,6 +85,9 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 	return err
 }
 
+// offered is how many blocks a rank leaves for others together.
+func (s *search) offered() int { return offeredBlocks(s.hosts != nil, s.taskWords) }
+
 // stateBytes is what a state takes of tables and arenas, and of frontiers and logs, as planned.
 func (s *search) stateBytes() (tables, lists float64) {
 	tables = bucketBytes
@@ -156,7 +159,7 @@ func (s *search) reserveProgram(ctx context.Context) error {
 	n, _ := s.successors() // an error here comes again in the search, on all ranks
 	s.spare = max(s.spare, n+n/2)
 	mine := rankBytes + buffersFor(s.hosts != nil).bytes(s.words, s.taskWords, s.spare) +
-		exchangeBytes(s.taskWords) - exchangeBytes(1)
+		exchangeBytes(s.taskWords, s.offered()) - exchangeBytes(1, 1)
 	if err := s.control.set(ctx, cellProcess, process); err != nil {
 		return err
 	}

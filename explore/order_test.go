@@ -46,7 +46,7 @@ func (q spyQueue) CompareAndSwap(w rma.Window, rank, off int, old, newWord uint6
 func TestClaimLost(t *testing.T) {
 	job := &spyJob{Job: local.SingleWith(local.Options{Hidden: true})}
 	defer job.Close()
-	x, err := newExchange(t.Context(), job, 1)
+	x, err := newExchange(t.Context(), job, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,10 +27,10 @@ type worker struct {
 	log        *levelLog
 	saved      time.Time // of the last checkpoint, or the start
 
-	todo    []uint64 // tasks that are being expanded: of a block, or of several
-	given   int      // how many they are
-	at      int      // the successors of those before this one are in the set
-	counted int      // and those before this one counted as done
+	todo    block // tasks that are being expanded: of a block, or of several
+	given   int   // how many they are
+	at      int   // the successors of those before this one are in the set
+	counted int   // and those before this one counted as done
 
 	buffers
 	states   []uint64 // of todo
@@ -55,8 +55,9 @@ func newWorker(s *search) *worker {
 	w := &worker{search: s, saved: s.started, buffers: buffersFor(ships(s.visited.access())),
 		found: newFindings(s.live), shown: make([]uint64, s.findings),
 		published: make([]uint64, s.findings)}
-	w.todo = make([]uint64, 0, w.blocks*blockTasks*s.taskWords)
-	w.states = make([]uint64, w.blocks*blockTasks*s.words)
+	tasks := max(w.blocks, s.exchange.blocks) * blockTasks
+	w.todo = make(block, 0, tasks*s.taskWords)
+	w.states = make([]uint64, tasks*s.words)
 	w.recent = newRecent(w.remembered, s.initial[:s.words])
 	for i := range w.gathered[:w.batches] {
 		w.gathered[i].batch = make([]uint64, 0, (w.full+s.spare)*s.words)
@@ -119,21 +120,21 @@ func (w *worker) begin(ctx context.Context) error {
 	return w.job.Barrier(ctx)
 }
 
-// work expands one block, from this rank's list or from an exchange.
+// work expands blocks, from this rank's list or from an exchange.
 func (w *worker) work(ctx context.Context) (bool, error) {
 	b := w.now.pop()
 	if b == nil {
-		b = w.pool.get()
-		ok, err := w.exchange.claim(ctx, &b)
+		ok, err := w.exchange.claim(ctx, &w.todo)
 		if err != nil || !ok {
-			w.pool.put(b)
 			return false, err
 		}
 		// A block that waits holds its level open, so this is the block's level.
 		if err := w.seeLevel(ctx); err != nil {
 			return false, err
 		}
-	} else if err := w.offer(ctx); err != nil {
+		return true, w.expand(ctx)
+	}
+	if err := w.offer(ctx); err != nil {
 		return false, err
 	}
 	w.begun(b)
@@ -149,19 +150,22 @@ func (w *worker) begun(b block) {
 	w.pool.put(b)
 }
 
-// offer leaves a block for others when there is more than enough.
+// offer leaves blocks for others when there are more than enough.
 func (w *worker) offer(ctx context.Context) error {
-	if w.job.Size() == 1 || len(w.now.blocks) < 2 {
-		return nil
+	for w.job.Size() > 1 && len(w.now.blocks) >= 2 {
+		slot, ok, err := w.exchange.wanted(ctx)
+		if err != nil || !ok {
+			return err
+		}
+		n := min(w.exchange.blocks, len(w.now.blocks)/2)
+		if err := w.exchange.offer(ctx, slot, w.now.blocks[:n]...); err != nil {
+			return err
+		}
+		for range n {
+			w.pool.put(w.now.pop())
+		}
 	}
-	slot, ok, err := w.exchange.wanted(ctx)
-	if err != nil || !ok {
-		return err
-	}
-	b := w.now.pop()
-	err = w.exchange.offer(ctx, slot, b)
-	w.pool.put(b)
-	return err
+	return nil
 }
 
 // gathered is the successors of some of the states to be expanded.
