@@ -41,7 +41,8 @@
 //   - A rank that is killed while it inserts leaves its element either in the set or not.
 //     Everything acknowledged stays in the set, and no lock stays locked: there is none.
 //   - After an error of the engine (a dead rank whose memory is gone) the element may or may not
-//     have been inserted; another call finds out.
+//     have been inserted; another call finds out. Nothing that was in the set is answered NotFound
+//     or Inserted afterwards: a call that needs memory that is lost returns the error.
 //   - A call on a closed set returns an error that wraps rma.ErrClosed.
 //
 // # Limits
@@ -190,7 +191,11 @@
 // The owner of a hash is the same in all tables. So shipped batches find it whatever table the
 // ranks are at, and a piece moves to adjacent buckets, nearly all of the same rank. Elements stay
 // in their slots. A rank gives the memory of a table back when none of its calls uses it any more.
-// Memory that is lost with a rank counts as moved: what it held is lost as well.
+//
+// Memory may be lost with a rank, for all others or for those of other hosts. What was there cannot
+// move, nor can what would move there: such pieces are not marked by who finds that out. As
+// searches begin at the next table only when all pieces are marked, they still begin at this one,
+// and a search that comes to lost memory ends with an error. The tables after it move all the same.
 //
 // # By name
 //

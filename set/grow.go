@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -88,19 +90,47 @@ func (m *marks) close() error {
 	return errors.Join(m.reader.Close(), m.cells.Close())
 }
 
+// Load returns a cell. What this process can address is there also when its rank is lost, as it is
+// for searches.
+func (m *marks) Load(ctx context.Context, rank, cell int) (uint64, error) {
+	if segment := m.regions.Here(rank); segment != nil {
+		return atomic.LoadUint64(&segment[cell]), nil
+	}
+	return m.cells.Load(ctx, rank, cell)
+}
+
+// swap swaps a cell.
+func (m *marks) swap(rank, cell int, old, gen uint64) (won bool, err error) {
+	if segment := m.regions.Here(rank); segment != nil {
+		return atomic.CompareAndSwapUint64(&segment[cell], old, gen), nil
+	}
+	return m.CompareAndSwap(context.Background(), rank, cell, old, gen)
+}
+
 // raise makes a cell at least gen.
 func (m *marks) raise(rank, cell, gen int) error {
-	ctx := context.Background()
 	for {
-		seen, err := m.Load(ctx, rank, cell)
+		seen, err := m.Load(context.Background(), rank, cell)
 		if err != nil || seen >= uint64(gen) {
 			return err
 		}
-		won, err := m.CompareAndSwap(ctx, rank, cell, seen, uint64(gen))
+		won, err := m.swap(rank, cell, seen, uint64(gen))
 		if won || err != nil {
 			return err
 		}
 	}
+}
+
+// begun is the last table that a rank has come to.
+func (m *marks) begun(ctx context.Context) (last uint64, err error) {
+	for rank := range m.window.Size() {
+		gen, err := m.Load(ctx, rank, cellBegun)
+		if ignoreLost(err) != nil {
+			return 0, err
+		}
+		last = max(last, gen)
+	}
+	return last, nil
 }
 
 // begin tells that this rank comes to a table. Its own memory does not fail.
@@ -111,9 +141,6 @@ func (m *marks) unmoved(dst []int, rank, pieces, gen int) ([]int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	words, err := m.reader.Read(context.Background(), rank, cellPiece, pieces)
-	if gone := (*rma.RankError)(nil); errors.As(err, &gone) {
-		return dst, nil // its buckets are gone as well
-	}
 	for i, word := range words {
 		if word <= uint64(gen) {
 			dst = append(dst, i)
@@ -127,12 +154,27 @@ type progress struct {
 	wanted atomic.Bool   // the table is to move, when the next one has memory
 	moving atomic.Bool   // a piece has moved, or is about to
 	stuck  atomic.Bool   // what it holds does not fit into the tables after it
+	lost   atomic.Bool   // something does not move as memory is lost
+	rest   atomic.Bool   // and all else has moved
 	long   atomic.Uint64 // calls with long searches, by their weight
 	memory preparation
 
 	mu      sync.Mutex
-	known   int   // ranks, from the own one on, all of whose pieces have moved
-	pending []int // pieces of the next rank that had not when this rank last looked
+	known   int             // ranks, from the own one on, all of whose pieces have moved
+	pending []int           // pieces of the next rank that had not when this rank last looked
+	left    map[[2]int]bool // rank and piece: it cannot move, as memory is lost
+}
+
+// leave tells that a piece stays for want of memory that is lost. What it holds is found from this
+// table on.
+func (p *progress) leave(rank, piece int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left == nil {
+		p.left = map[[2]int]bool{}
+	}
+	p.left[[2]int{rank, piece}] = true
+	p.lost.Store(true)
 }
 
 // preparation is how much memory the table after this one has, as far as this rank knows.
@@ -197,6 +239,19 @@ func (t *table) prepare(n uint64) (ready bool, err error) {
 	return true, nil
 }
 
+// prepareBegun is prepare where another rank has come to the next table without the memory of a
+// lost rank that this process can address. Something may be there, so that it is needed.
+func (t *table) prepareBegun() (ready bool, err error) {
+	begun, err := t.marks.begun(context.Background())
+	if err != nil || begun <= uint64(t.gen) {
+		return false, err
+	}
+	if ready, err = t.prepare(math.MaxUint64); err == nil && !ready {
+		err = t.refused()
+	}
+	return ready, err
+}
+
 // refused is why there is no memory for the next table; nil: nobody has asked for it, or it is the
 // last one.
 func (t *table) refused() error {
@@ -217,6 +272,14 @@ func (t *table) claim(far bool) (rank, piece int, ok bool, err error) {
 		rank = (t.job.Rank() + p.known) % ranks
 		if len(p.pending) == 0 {
 			p.pending, err = t.marks.unmoved(p.pending, rank, t.piecesPerRank(), t.gen)
+			if err != nil && ignoreLost(err) == nil {
+				// mark: what a lost rank has of a table cannot move
+				p.lost.Store(true)
+				err = nil
+			}
+			p.pending = slices.DeleteFunc(p.pending, func(piece int) bool {
+				return p.left[[2]int{rank, piece}]
+			})
 		}
 		n := len(p.pending)
 		switch {
@@ -243,6 +306,7 @@ func (t *table) claim(far bool) (rank, piece int, ok bool, err error) {
 // microseconds. The owner moves it as well when it answers requests. So where batches are shipped
 // only calls that are not move the pieces of others: the owner may be one that nobody asks.
 func (t *table) tend(c *counts, insert, served bool) {
+	t = t.moves()
 	p := &t.progress
 	switch {
 	case t.last, p.stuck.Load():
@@ -286,6 +350,14 @@ func (t *table) sampleDue(c *counts) bool {
 	return samples(after) != samples(after-weight)
 }
 
+// moves is the first table, from this one on, of which this rank may have something left to move.
+func (t *table) moves() *table {
+	for t.progress.rest.Load() {
+		t = t.following.Load()
+	}
+	return t
+}
+
 // learn has searches begin at the table that others know to be the oldest.
 func (t *table) learn() {
 	gen, err := t.marks.Load(context.Background(), 0, cellOldest)
@@ -300,9 +372,14 @@ func (t *table) help(n uint64, far bool) (done bool, err error) {
 	if n > 0 {
 		t.learn()
 	}
-	for ; n > 0 && t.oldest.Load() == t; n-- {
+	for ; n > 0 && t.oldest.Load().moves() == t; n-- {
 		rank, piece, ok, err := t.claim(far)
 		if err != nil {
+			return false, err
+		}
+		if !ok && (t.progress.lost.Load() || t.oldest.Load() != t) {
+			_, err := t.next(false)
+			t.progress.rest.Store(err == nil)
 			return false, err
 		}
 		if !ok {
@@ -365,6 +442,7 @@ func (t *table) movePiece(rank, piece int) error {
 	b := batch{t: next, insert: true, items: make([]uint64, 0, growRun)}
 	begin := uint64(piece) * t.pieceLen()
 	end := min(begin+t.pieceLen(), t.perRank)
+	left := false
 	for off := begin; off < end; off += growRun {
 		var err error
 		n := int(min(growRun, end-off))
@@ -374,13 +452,33 @@ func (t *table) movePiece(rank, piece int) error {
 			return ignoreLost(err)
 		}
 		// mark: buckets are closed and are about to be copied
-		if err := b.moveBuckets(); err != nil {
+		if err := b.moveBuckets(); ignoreLost(err) != nil {
 			t.progress.stuck.Store(b.full > 0)
 			return err
+		} else if err != nil {
+			left = true
 		}
+	}
+	if left || !t.movedBefore(rank, piece) {
+		t.progress.leave(rank, piece)
+		return nil
 	}
 	// mark: a piece has been copied and is about to be marked
 	return ignoreLost(t.marks.raise(rank, cellPiece+piece, t.gen+1))
+}
+
+// movedBefore reports whether a piece has moved in all tables before this one, which its mark says
+// as well.
+func (t *table) movedBefore(rank, piece int) bool {
+	if t.gen == 0 || t.oldest.Load() == t {
+		return true
+	}
+	before := table{perRank: t.tables[t.gen-1].buckets / uint64(t.job.Size())}
+	if piece >= before.piecesPerRank() {
+		return true
+	}
+	gen, err := t.marks.Load(context.Background(), rank, cellPiece+piece)
+	return err == nil && gen >= uint64(t.gen)
 }
 
 // moveBuckets finds or puts what the buckets hold that are the items of b. Words go the way of any
@@ -495,19 +593,15 @@ func (sp *space) inUse(ctx context.Context) ([]*table, error) {
 		return nil, err
 	}
 	sp.oldest.Load().learn()
-	begun := uint64(0)
-	for rank := range sp.job.Size() {
-		gen, err := sp.marks.Load(ctx, rank, cellBegun)
-		if ignoreLost(err) != nil {
-			return nil, err
-		}
-		begun = max(begun, gen)
+	begun, err := sp.marks.begun(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if begun >= uint64(len(sp.tables)) {
 		return nil, fmt.Errorf("set: there is no table %d; run the same program on every rank",
 			begun)
 	}
-	t, err := sp.oldest.Load(), error(nil)
+	t := sp.oldest.Load()
 	all := []*table{t}
 	for ; uint64(t.gen) < begun; all = append(all, t) {
 		if t, err = t.next(false); err != nil {
@@ -518,7 +612,7 @@ func (sp *space) inUse(ctx context.Context) ([]*table, error) {
 }
 
 // settle has all tables move that have begun to, and returns those that hold something then: more
-// than one only if the last one is full.
+// than one only if the last one is full, or memory is lost.
 func (sp *space) settle(ctx context.Context) ([]*table, error) {
 	for {
 		all, err := sp.inUse(ctx)
@@ -526,7 +620,7 @@ func (sp *space) settle(ctx context.Context) ([]*table, error) {
 			return all, err
 		}
 		done, err := all[0].help(1, true)
-		if all[0].progress.stuck.Load() {
+		if p := &all[0].progress; p.stuck.Load() || err == nil && p.lost.Load() {
 			return all, nil
 		}
 		if err == nil {

@@ -209,9 +209,14 @@ func (t *table) next(insert bool) (*table, error) {
 	if insert {
 		steps = math.MaxUint64
 	}
-	if ready, err := t.prepare(steps); err != nil {
+	ready, err := t.prepare(steps)
+	if err == nil && !ready {
+		ready, err = t.prepareBegun()
+	}
+	switch {
+	case err != nil:
 		return nil, err
-	} else if !ready {
+	case !ready:
 		return nil, errNoMemory
 	}
 	next := t.newTable(t.gen + 1)

@@ -124,7 +124,7 @@ func (s *session) Finish(machine, i int) {
 	if p.t != b.t {
 		b.beyond++
 	}
-	if len(p.chunks[0].handles)+len(p.chunks[1].handles) == 0 {
+	if len(p.chunks[0].gets)+len(p.chunks[1].gets) == 0 {
 		p.t = nil // so that an idle session keeps no table
 	}
 	b.results[i] = p.result
@@ -226,10 +226,17 @@ const (
 
 // chunkRequest is one chunk, in flight or arrived: a get for each owner.
 type chunkRequest struct {
-	buf     rma.Buf
-	length  int
-	handles []rma.Handle
-	posted  bool // by this step, so that it is not submitted yet
+	buf    rma.Buf
+	length int // in buckets, up to the first that is lost
+	gets   []chunkGet
+	lost   error // what is after them is lost; nil: nothing is
+	posted bool  // by this step, so that it is not submitted yet
+}
+
+// chunkGet is a get of a chunk, from a bucket of it on.
+type chunkGet struct {
+	handle rma.Handle
+	first  int
 }
 
 // start prepares the machine for item i of a batch. Buffers are kept.
@@ -319,6 +326,9 @@ func (p *probe) search(q rma.Queue) (rma.Handle, error) {
 			if v := decide(bucket, p.key, p.mask, p.insert); v != other {
 				return p.act(q, v, bucket)
 			}
+		}
+		if c.lost != nil {
+			return rma.NoHandle, c.lost
 		}
 		if (p.number+1)*p.size >= p.t.limit {
 			// mark: probe finds no free bucket within its limit
@@ -449,12 +459,12 @@ func (p *probe) request(q rma.Queue, i uint64) {
 	c := &p.chunks[i%2]
 	begin := i * p.size
 	c.length = int(min(p.size, p.t.limit-begin))
-	c.handles, c.posted = c.handles[:0], true
+	c.gets, c.lost, c.posted = c.gets[:0], nil, true
 	at := (p.home + begin) % p.t.buckets
 	for done := 0; ; {
 		rank, off := p.t.place(at)
 		n := min(c.length-done, int(p.t.perRank)-off)
-		c.handles = append(c.handles, q.Get(c.buf[done:done+n], p.t.window, rank, off))
+		c.gets = append(c.gets, chunkGet{q.Get(c.buf[done:done+n], p.t.window, rank, off), done})
 		if done += n; done == c.length {
 			return
 		}
@@ -465,15 +475,17 @@ func (p *probe) request(q rma.Queue, i uint64) {
 
 // collect takes the results of a chunk's gets, or returns the handle of one that is not done.
 func (c *chunkRequest) collect(q rma.Queue) (rma.Handle, error) {
-	for len(c.handles) > 0 {
-		last := c.handles[len(c.handles)-1]
-		if c.posted || !q.Done(last) {
-			return last, nil
+	for len(c.gets) > 0 {
+		last := c.gets[len(c.gets)-1]
+		if c.posted || !q.Done(last.handle) {
+			return last.handle, nil
 		}
-		if _, err := q.Value(last); err != nil {
+		if _, err := q.Value(last.handle); ignoreLost(err) != nil {
 			return rma.NoHandle, err
+		} else if err != nil {
+			c.length, c.lost = last.first, err // a search may end before it
 		}
-		c.handles = c.handles[:len(c.handles)-1]
+		c.gets = c.gets[:len(c.gets)-1]
 	}
 	return rma.NoHandle, nil
 }

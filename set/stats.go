@@ -144,6 +144,9 @@ func (t *table) fullError(noArena bool) *FullError {
 // ended counts operations, does for growth what they need, and returns their error.
 func (b *batch) ended(err error) error {
 	b.t.tally.add(&b.counts)
+	if err != nil && ignoreLost(err) == nil {
+		b.longest = max(b.longest, longSearch) // it has come to memory that is lost
+	}
 	b.t.tend(&b.counts, b.insert, false)
 	if err == nil && b.full > 0 {
 		err = b.t.newest().fullError(b.noSlot > 0)

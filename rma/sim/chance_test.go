@@ -230,8 +230,10 @@ func TestIncoherentAtomics(t *testing.T) {
 // A window shows what View says.
 func TestViews(t *testing.T) {
 	for view, want := range map[sim.View]string{sim.ViewNone: "[false false false]",
-		sim.ViewOwn: "[false true false]", sim.ViewAll: "[true true true]"} {
-		mustTogether(t, sim.Options{Ranks: 3, View: view}, 4, func(m *member) error {
+		sim.ViewOwn: "[false true false]", sim.ViewHost: "[true true false]",
+		sim.ViewAll: "[true true true]"} {
+		opts := sim.Options{Ranks: 3, RanksPerHost: 2, View: view}
+		mustTogether(t, opts, 4, func(m *member) error {
 			var seen []bool
 			for rank := range m.Size() {
 				seen = append(seen, len(m.w.Words(rank)) == 4)

@@ -55,8 +55,9 @@
 // slow. A killed rank is unwound by a panic in the call of the engine in which it waits or that it
 // makes next; its deferred functions run, and the engine does nothing for them. Requests that had
 // left arrive or do not, and a put may arrive in part. Operations on its memory fail with a
-// [LostError] after DetectNs, unless memory survives. Where a request or a response is lost on a
-// link that is cut, the operation fails with a LostError too: it may have taken effect.
+// [LostError] after DetectNs, unless memory survives; segments that View shows stay. Where a
+// request or a response is lost on a link that is cut, the operation fails with a LostError too: it
+// may have taken effect.
 //
 // Collective calls fail with an rma.RankError when a rank is lost that has not made the call. Links
 // that are cut do not affect them.

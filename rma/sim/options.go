@@ -60,6 +60,7 @@ type View uint8
 const (
 	ViewNone View = iota // none: all access is one-sided
 	ViewOwn              // the rank's own
+	ViewHost             // the ones of its host, also of ranks of it that are lost
 	ViewAll              // all of them, as on one host
 )
 
@@ -79,7 +80,8 @@ func (o Options) complete() (Options, error) {
 	case o.RanksPerHost < 0:
 		return o, fmt.Errorf("sim: RanksPerHost must be at least 1, not %d", o.RanksPerHost)
 	case o.View > ViewAll:
-		return o, fmt.Errorf("sim: View must be ViewNone, ViewOwn or ViewAll, not %d", o.View)
+		return o, fmt.Errorf("sim: View must be ViewNone, ViewOwn, ViewHost or ViewAll, not %d",
+			o.View)
 	case o.StallEvery < 0:
 		return o, fmt.Errorf("sim: StallEvery must not be negative: %d", o.StallEvery)
 	}

@@ -39,8 +39,16 @@ func (w *window) CPUAtomicsCoherent() bool { return !w.r.c.opts.Incoherent }
 
 // Words is rank's segment where [Options].View shows it, otherwise nil.
 func (w *window) Words(rank int) []uint64 {
-	view := w.r.c.opts.View
-	if w.closed || view == ViewNone || view == ViewOwn && rank != w.r.id {
+	shown := false
+	switch opts := &w.r.c.opts; opts.View {
+	case ViewOwn:
+		shown = rank == w.r.id
+	case ViewHost:
+		shown = rank/opts.RanksPerHost == w.r.id/opts.RanksPerHost
+	case ViewAll:
+		shown = true
+	}
+	if w.closed || !shown {
 		return nil
 	}
 	return w.s.of(rank)
