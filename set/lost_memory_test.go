@@ -33,10 +33,14 @@ type lostMemory struct {
 // TestLostMemory has ranks reach the memory of all others by queues, or address the memory of
 // their host: also of a rank that is lost, of which the other host then has nothing.
 func TestLostMemory(t *testing.T) {
+	seeds := uint64(12)
+	if slow {
+		seeds = 2
+	}
 	for _, view := range []sim.View{sim.ViewNone, sim.ViewHost} {
 		for _, victims := range [][]int{{0}, {1}, {3}, {2, 3}} {
 			t.Run(fmt.Sprint("view ", view, " lost ", victims), func(t *testing.T) {
-				replay.Seeds(t, 12, func(t *testing.T, seed uint64) {
+				replay.Seeds(t, seeds, func(t *testing.T, seed uint64) {
 					runLost(t, view, victims, seed)
 				})
 			})
@@ -75,16 +79,18 @@ func (l *lostMemory) rank(job *sim.Job) error {
 		}
 	}
 	job.Sleep(lostAtNs)
-	for round := range 4 { // another rank moves what it can
+	const last = 4
+	for round := range last + 1 { // another rank moves what it can, and inserts
+		moves := (l.mover+round)%lostRanks == job.Rank()
 		for range 2 * lostRanks { // errors come again in the calls
-			moves := (l.mover+round)%lostRanks == job.Rank()
 			if t := s.oldest.Load().moves(); moves && t.gen <= round {
 				_, _ = t.help(1, true)
 			}
 		}
 		job.Sleep(lostAtNs)
+		inserts := round > 0 && moves || round == last
 		for i := range lostWords {
-			if err := l.goOn(s, i, round > 0 && rng.IntN(2) == 0); err != nil {
+			if err := l.goOn(s, i, inserts && rng.IntN(2) == 0); err != nil {
 				return err
 			}
 		}
