@@ -1,6 +1,8 @@
 package petri
 
 import (
+	"bufio"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"io/fs"
@@ -52,7 +54,7 @@ func (l Limits) ReadFile(path string) (*Net, error) {
 	}
 	var n *Net
 	if err == nil {
-		n, err = l.Read(f)
+		n, err = l.readPlain(f)
 	}
 	if err != nil && info.Mode()&fs.ModeNamedPipe != 0 {
 		path += " (a pipe, which its writer opens first)"
@@ -61,6 +63,20 @@ func (l Limits) ReadFile(path string) (*Net, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return n, nil
+}
+
+// readPlain is Read of a file that gzip may have compressed, which its first two bytes say. The
+// limits are of what it holds.
+func (l Limits) readPlain(f io.Reader) (*Net, error) {
+	file := bufio.NewReader(f)
+	if magic, _ := file.Peek(2); string(magic) != "\x1f\x8b" {
+		return l.Read(file)
+	}
+	plain, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading what gzip has compressed: %w", err)
+	}
+	return l.Read(plain)
 }
 
 func (l *Limits) complete() {

@@ -1,12 +1,15 @@
 package petri_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -133,5 +136,45 @@ func TestReadFileOfNoFile(t *testing.T) {
 	n, err := petri.ReadFile(fmt.Sprintf("/dev/fd/%d", r.Fd()))
 	if err != nil || len(n.Places) != 1 {
 		t.Errorf("through a pipe: %+v, %v", n, err)
+	}
+}
+
+// A file that gzip has compressed is read like the file before. The limits are of what it holds,
+// and one that is damaged is an error.
+func TestReadCompressed(t *testing.T) {
+	want, err := petri.Family("philosophers", 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plain, packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if err := errors.Join(petri.Write(io.MultiWriter(&plain, z), want), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "net.pnml.gz")
+	read := func(file []byte, limits petri.Limits) (*petri.Net, error) {
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return limits.ReadFile(path)
+	}
+	got, err := read(packed.Bytes(), petri.Limits{FileBytes: int64(plain.Len())})
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("the net is another one: %v", err)
+	}
+	file := packed.Bytes()
+	for says, damaged := range map[string][]byte{
+		"unexpected EOF":   file[:len(file)/2],
+		"invalid checksum": append(bytes.Clone(file[:len(file)-8]), make([]byte, 8)...),
+		"gzip: invalid":    []byte("\x1f\x8bnothing that gzip knows"),
+	} {
+		_, err := read(damaged, petri.Limits{})
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("a damaged file: %v, want %q", err, says)
+		}
+	}
+	_, err = read(packed.Bytes(), petri.Limits{FileBytes: int64(plain.Len()) - 1})
+	if err == nil || !strings.Contains(err.Error(), "the file has more than") {
+		t.Errorf("a long file: %v", err)
 	}
 }

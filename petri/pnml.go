@@ -24,8 +24,9 @@ func (e *SyntaxError) Error() string {
 // passes [Net.Check].
 func Read(r io.Reader) (*Net, error) { return Limits{}.Read(r) }
 
-// ReadFile reads the PNML file at path like [Read] and names the path in errors. It does not wait
-// for the other end of a pipe: one that nobody has opened to write is an empty file.
+// ReadFile reads the PNML file at path like [Read] and names the path in errors. The file may be
+// compressed by gzip. ReadFile does not wait for the other end of a pipe: one that nobody has
+// opened to write is an empty file.
 func ReadFile(path string) (*Net, error) { return Limits{}.ReadFile(path) }
 
 // document reads the whole file, which must be one <pnml> with one <net>.

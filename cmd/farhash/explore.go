@@ -49,8 +49,8 @@ func newExplore() *cobra.Command {
 			"models/philosophers-12.pnml"),
 		ValidArgsFunction: completeNets,
 		Long: `Counts all markings that the place/transition net in FILE can reach, exactly. FILE is
-PNML (ISO/IEC 15909-2), or - for standard input. With properties it answers these, and
-ends when all are answered:
+PNML (ISO/IEC 15909-2), also compressed by gzip, or - for standard input. With
+properties it answers these, and ends when all are answered:
 
   --always FORMULA, --sometimes FORMULA, --bound SUM, --examination NAME, --properties FILE
 
