@@ -3,10 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/farhash/farhash/internal/nearest"
 )
 
 // noArgs refuses arguments.
@@ -43,11 +46,17 @@ func optionalArg(name string) cobra.PositionalArgs {
 	}
 }
 
-// badFlag words an error of a flag.
-func badFlag(err error) error {
+// badFlag words an error of a flag of a command.
+func badFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	var missing *pflag.ValueRequiredError
+	var unknown *pflag.NotExistError
 	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		name := nearest.Name(unknown.GetSpecifiedName(), slices.Values(longFlags(cmd)))
+		if name != "" {
+			return fmt.Errorf("%w; did you mean --%s?", err, name)
+		}
 	case errors.As(err, &invalid):
 		flag := invalid.GetFlag()
 		return fmt.Errorf("%s must be %s, not %q", flagNames(flag), valueOf(flag),
@@ -57,6 +66,16 @@ func badFlag(err error) error {
 		return fmt.Errorf("%s needs %s", flagNames(flag), valueOf(flag))
 	}
 	return err
+}
+
+// longFlags are the names of the flags of a command.
+func longFlags(cmd *cobra.Command) (names []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
 }
 
 // flagNames is "-n, --ranks" or "--mem".

@@ -23,6 +23,7 @@ func TestExploreUsage(t *testing.T) {
 		flags   []string
 	}{
 		{"unknown flag: --depth", []string{"--depth"}},
+		{"unknown flag: --sumbolic; did you mean --symbolic?", []string{"--sumbolic"}},
 		{`--order must be bfs or any, not "dfs"`, []string{"--order", "dfs"}},
 		{`--encoding must be word, tree or element, not "bits"`, []string{"--encoding", "bits"}},
 		{`--access must be auto, one-sided or shipped, not "far"`, []string{"--access", "far"}},

@@ -91,6 +91,8 @@ func TestExplorePropertiesWrong(t *testing.T) {
 		args []string
 	}{
 		{`no place with the id "x"`, exitUsage, []string{"--always", "tokens(x) = 1"}},
+		{`no place with the id "EAT_1"; did you mean "Eat_1"?`, exitUsage,
+			[]string{"--always", "tokens(EAT_1) = 1"}},
 		{"it ends where", exitUsage, []string{"--sometimes", "not"}},
 		{"is not tokens(PLACE)", exitUsage, []string{"--bound", "enabled(Eat_1)"}},
 		{"liveness needs order", exitFailure, []string{"--examination", "Liveness", "--order",

@@ -62,7 +62,7 @@ func newRoot() *cobra.Command {
 			aboutCompletion,
 		Example: rootExamples,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(badFlag(err)) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(badFlag(c, err)) })
 	root.AddGroup(&cobra.Group{ID: groupExplore, Title: "Explore and measure:"},
 		&cobra.Group{ID: groupData, Title: "Files of records:"},
 		&cobra.Group{ID: groupNamed, Title: "Tables by name:"},

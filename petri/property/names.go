@@ -2,8 +2,10 @@ package property
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/farhash/farhash/internal/nearest"
 	"github.com/farhash/farhash/petri"
 )
 
@@ -28,7 +30,7 @@ func (n *names) place(id string) (int, error) {
 	if _, ok := n.transitions[id]; ok {
 		return 0, fmt.Errorf("%q is a transition of the net and no place", id)
 	}
-	return 0, fmt.Errorf("the net has no place with the id %q", id)
+	return 0, fmt.Errorf("the net has no place with the id %q%s", id, suggestion(id, n.places))
 }
 
 func (n *names) transition(id string) (int, error) {
@@ -38,7 +40,13 @@ func (n *names) transition(id string) (int, error) {
 	if _, ok := n.places[id]; ok {
 		return 0, fmt.Errorf("%q is a place of the net and no transition", id)
 	}
-	return 0, fmt.Errorf("the net has no transition with the id %q", id)
+	return 0, fmt.Errorf("the net has no transition with the id %q%s", id,
+		suggestion(id, n.transitions))
+}
+
+// suggestion is what follows an id that is not known.
+func suggestion(id string, known map[string]int) string {
+	return nearest.Suggestion(id, slices.Values(slices.Sorted(maps.Keys(known))))
 }
 
 // add adds weight times the tokens of a place.
