@@ -40,7 +40,9 @@ type answer struct {
 	Seconds          float64 `json:"seconds"`
 	BytesPerState    float64 `json:"bytesPerState,omitempty"` // of 100,000 states and more
 	Encoding         string  `json:"encoding"`
-	Access           string  `json:"access,omitempty"` // of rank 0, where ranks are on other hosts
+	// Missed is the probability that a marking was missed, where fingerprints are kept.
+	Missed *float64 `json:"missedProbability,omitempty"`
+	Access string   `json:"access,omitempty"` // of rank 0, where ranks are on other hosts
 	// Checked: the set was verified, as --check asks, and is consistent.
 	Checked bool `json:"checked,omitempty"`
 
@@ -75,6 +77,9 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 		Reason: string(res.Reason), NeedMem: res.NeedMem,
 		Lost: res.Lost, Saved: res.Saved,
 		bits: p.StateBits(), detail: res.Detail,
+	}
+	if res.Encoding == explore.EncodingFingerprint {
+		a.Missed = &res.Missed
 	}
 	if res.Access != (ship.Choice{}) {
 		a.Access = res.Access.String()
@@ -211,6 +216,10 @@ func (a *answer) printText(w io.Writer) {
 		fmt.Fprintf(t, "check\tthe set of %s is consistent\n", plural.Of(int(a.States), "state"))
 	}
 	_ = t.Flush()
+	if a.Missed != nil {
+		fmt.Fprintf(w, "FINGERPRINTS of markings were kept: one was missed, and counts and what "+
+			"rests on all markings are wrong, with a probability of %.2g\n", *a.Missed)
+	}
 	printProperties(w, a.Properties)
 	a.printTrace(w)
 	if !a.Complete && !a.decided() {

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -132,16 +133,21 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.resume, "resume", "",
 		"checkpoint `FILE` to continue from, with any number of ranks")
 	flags.StringVar(&f.encoding, "encoding", "", "`ENCODING` of markings in the set: word, "+
-		"tree or element (default: word up to 63 bits, tree up to 4096)")
+		"tree, element, or fingerprint, 63 bits of a hash, by which a marking may be missed "+
+		"(default: word up to 63 bits, tree up to 4096)")
 	flags.StringVar(&f.access, "access", ship.Auto.String(),
 		"`ACCESS` to ranks of other hosts: auto, one-sided or shipped")
 	flags.BoolVar(&f.direct, "direct", true, "access memory directly where that is possible; "+
 		"--direct=false uses one-sided operations everywhere, for tests")
 	flags.BoolVar(&f.check, "check", false, "verify the whole set after the search, and say so")
 	completeFlags(cmd, map[string][]cobra.Completion{"order": {"bfs", "any"},
-		"trace": {"deadlock", "witness"}, "encoding": {"word", "tree", "element"},
+		"trace": {"deadlock", "witness"}, "encoding": encodings,
 		"access": {"auto", "one-sided", "shipped"}})
 }
+
+// encodings are the values of --encoding.
+var encodings = []string{string(explore.EncodingWord), string(explore.EncodingTree),
+	string(explore.EncodingElement), string(explore.EncodingFingerprint)}
 
 // options turns flags into options of the search for a net in a file.
 func (f *exploreFlags) options(net string) (explore.Options, error) {
@@ -151,11 +157,13 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 	if opts.Order != explore.BreadthFirst && opts.Order != explore.AnyOrder {
 		return opts, fmt.Errorf("--order must be bfs or any, not %q", f.order)
 	}
-	switch opts.Encoding {
-	case explore.EncodingAuto, explore.EncodingWord, explore.EncodingTree,
-		explore.EncodingElement:
-	default:
-		return opts, fmt.Errorf("--encoding must be word, tree or element, not %q", f.encoding)
+	if f.encoding != "" && !slices.Contains(encodings, f.encoding) {
+		return opts, fmt.Errorf("--encoding must be word, tree, element or fingerprint, not %q",
+			f.encoding)
+	}
+	if f.mcc && opts.Encoding == explore.EncodingFingerprint {
+		return opts, errors.New("--mcc and --encoding fingerprint exclude each other: the " +
+			"contest asks for certain answers")
 	}
 	var err error
 	if opts.Access, err = ship.Parse(f.access); err != nil {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -285,5 +288,49 @@ func TestExploreChecked(t *testing.T) {
 		if (o["checked"] == true) != check {
 			t.Errorf("--check=%v: %v", check, o)
 		}
+	}
+}
+
+// With fingerprints the counts are the same, and how certain they are is said. A net whose markings
+// fit into words has no fingerprints.
+func TestExploreFingerprints(t *testing.T) {
+	n := &petri.Net{Name: "counters"}
+	for i := range 3 {
+		id := fmt.Sprint("p", i)
+		n.Places = append(n.Places, petri.Place{ID: id, Name: id, Initial: 1e9})
+		n.Transitions = append(n.Transitions, petri.Transition{ID: "t" + id, Name: "t" + id,
+			In: []petri.Arc{{Place: i, Weight: 1e8}}})
+	}
+	var file bytes.Buffer
+	path := filepath.Join(t.TempDir(), "net.pnml")
+	if err := petri.Write(&file, n); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := expected(t, n)
+	for _, flags := range [][]string{{"--encoding", "fingerprint"}, {"--encoding", "tree"}} {
+		got := exploreJSON(t, append([]string{"explore", path, "-n", "2", "--json"}, flags...)...)
+		missed, there := got["missedProbability"].(float64)
+		kept := flags[1] == "fingerprint"
+		if got["encoding"] != flags[1] || there != kept || kept && (missed <= 0 || missed > 1e-9) {
+			t.Errorf("%q: %v", flags, got)
+		}
+		for key, value := range want {
+			if got[key] != value {
+				t.Errorf("%q: %s is %v, not %v", flags, key, got[key], value)
+			}
+		}
+	}
+	const says = "\nFINGERPRINTS of markings were kept: one was missed, and "
+	c := execute(t, "explore", path, "--encoding", "fingerprint")
+	if c.code() != 0 || !strings.Contains(c.stdout.String(), says) {
+		t.Errorf("exit code %d, %s", c.code(), &c.stdout)
+	}
+	path = family(t, "philosophers", "4")
+	got := exploreJSON(t, "explore", path, "--encoding", "fingerprint", "--json")
+	if got["encoding"] != "word" || got["missedProbability"] != nil {
+		t.Errorf("markings of a word: %v", got)
 	}
 }
