@@ -33,6 +33,7 @@ type lostMemory struct {
 // TestLostMemory has ranks reach the memory of all others by queues, or address the memory of
 // their host: also of a rank that is lost, of which the other host then has nothing.
 func TestLostMemory(t *testing.T) {
+	lostCannotMove.Claim(t)
 	seeds := uint64(12)
 	if slow {
 		seeds = 2

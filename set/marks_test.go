@@ -25,5 +25,8 @@ var (
 	pieceCopied     = mark.Named("set: a piece has been copied and is about to be marked")
 	closesQueued    = mark.Named("set: buckets are about to be closed through a queue")
 	allMoved        = mark.Named("set: all pieces have moved")
+	claimsPair      = mark.Named("set: Pairs is about to claim a bucket")
+	pairLoses       = mark.Named("set: Pairs loses its bucket")
+	lostCannotMove  = mark.Named("set: what a lost rank has of a table cannot move")
 	lineIsRead      = mark.Named("set: compareLine is about to read a bucket")
 )

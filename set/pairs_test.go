@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -127,6 +128,35 @@ func TestPairsTogether(t *testing.T) {
 		t.Errorf("%d insertions of %d pairs", sum, n)
 	}
 	must(t, checkRanks(jobs, checksOf(sets)), sets[0].Close(), sets[1].Close())
+}
+
+// TestPairsRace has a pair inserted just before it is inserted, into the bucket that was about to
+// be claimed. Both have the same reference, and the slot of the loser is free again.
+func TestPairsRace(t *testing.T) {
+	mark.Need(t)
+	pairLoses.Claim(t)
+	claimsPair.Claim(t)
+	e, p := newPairs(t, ElementsConfig{Config: Config{Buckets: 64}, Capacity: 48})
+	var before Ref
+	claimsPair.Intercept(t, func() {
+		if before == 0 {
+			ref, _, err := insertBatch(e)(1, 2)
+			must(t, err)
+			before = ref + 1
+		}
+	})
+	ref, r, err := p.FindOrPut(1, 2)
+	must(t, err)
+	if r != Found || ref+1 != before {
+		t.Errorf("a pair that is there is %v with reference %d, not %d", r, ref, before-1)
+	}
+	refs := map[[2]uint64]Ref{{1, 2}: ref}
+	for i := range uint64(10) {
+		ref, _, err := p.FindOrPut(i, 7)
+		must(t, err)
+		refs[[2]uint64{i, 7}] = ref
+	}
+	checkPairs(t, e, p, refs)
 }
 
 func insertBatch(e *Elements) func(a, b uint64) (Ref, Result, error) {

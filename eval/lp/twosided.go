@@ -61,9 +61,9 @@ own.`,
 				{Unit: "ns", Whole: true}}}},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			loads := flags.Float64Slice("load", twoSidedLoads, "loads of the table")
-			each := flags.Int("lookups", twoSidedEach, "lookups of each worker")
+			each := flags.Int("each", twoSidedEach, "lookups of each worker")
 			return computed{func() error {
-				err := experiment.InRange("lookups", *each, 1, 1<<20)
+				err := experiment.InRange("each", *each, 1, 1<<20)
 				for _, load := range *loads {
 					err = errors.Join(err, experiment.InRange("load", load, 0.01, 0.95))
 				}

@@ -34,7 +34,7 @@ var tiny = map[string]string{
 	"lp table2":           "--records 200 --lookups 28 --runs 2",
 	"lp table3":           "--records 200 --lookups 28 --runs 1",
 	"lp hybrid":           "--records 200 --lookups 28 --runs 1",
-	"lp two-sided":        "--load 0.5 --lookups 20",
+	"lp two-sided":        "--load 0.5 --each 20",
 	"lp reads":            "--records 200 --lookups 28 --runs 1",
 	"lp figure6":          "--records 200 --lookups 28 --runs 1",
 	"lp figure9":          "--records 200 --lookups 56 --runs 1",
