@@ -136,7 +136,7 @@ func BenchmarkStorage(b *testing.B) {
 	}
 }
 
-// tenthLong are records as those of words8, but one of ten has a value of 124 bytes, or all have.
+// tenthLong are the records of words8, of which one in ten has a value of 124 bytes, or each one.
 func tenthLong(n int, all bool) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		i, value := 0, make([]byte, 124)

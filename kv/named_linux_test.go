@@ -330,16 +330,23 @@ func TestOpenTyped(t *testing.T) {
 	}
 }
 
-// A single get that finds the file cut off fails, and so do all later ones.
-func TestGetCutOff(t *testing.T) {
-	path := named(t)
-	m := open(t, path, Config{MaxBytes: 16 << 20})
+// openCutOff opens a map that has one key, and cuts its file off.
+func openCutOff(t *testing.T) (path string, m *Map) {
+	t.Helper()
+	path = named(t)
+	m = open(t, path, Config{MaxBytes: 16 << 20})
 	if _, err := m.Put(numbered(1), numbered(2)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(path, 100); err != nil {
 		t.Fatal(err)
 	}
+	return path, m
+}
+
+// A single get that finds the file cut off fails, and so do all later ones.
+func TestGetCutOff(t *testing.T) {
+	_, m := openCutOff(t)
 	for range 2 {
 		_, _, ok, err := m.Get(numbered(1), nil)
 		if ok || err == nil || !strings.Contains(err.Error(), "was cut off") {
@@ -350,14 +357,7 @@ func TestGetCutOff(t *testing.T) {
 
 // A file that is cut off makes calls fail, also those that wait for a lane.
 func TestCutOff(t *testing.T) {
-	path := named(t)
-	m := open(t, path, Config{MaxBytes: 16 << 20})
-	if _, err := m.Put(numbered(1), numbered(2)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, 100); err != nil {
-		t.Fatal(err)
-	}
+	path, m := openCutOff(t)
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {

@@ -192,7 +192,7 @@
 // ranks are at, and a piece moves to adjacent buckets, nearly all of the same rank. Elements stay
 // in their slots. A rank gives the memory of a table back when none of its calls uses it any more.
 //
-// Memory may be lost with a rank, for all others or for those of other hosts. What was there cannot
+// Memory may be lost with a rank, for all others or for ranks of other hosts. What was there cannot
 // move, nor can what would move there: such pieces are not marked by who finds that out. As
 // searches begin at the next table only when all pieces are marked, they still begin at this one,
 // and a search that comes to lost memory ends with an error. The tables after it move all the same.

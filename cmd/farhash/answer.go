@@ -124,6 +124,17 @@ func (a *answer) decided() bool { return a.Reason == string(explore.Decided) }
 // print writes the answer in the form that the flags ask for, in one piece.
 func (a *answer) print(w io.Writer, f *exploreFlags) error {
 	a.traced = f.trace
+	return f.printAnswer(w, a)
+}
+
+// printed is an answer of either engine, which is one JSON object as well.
+type printed interface {
+	printMCC(w io.Writer)
+	printText(w io.Writer)
+}
+
+// printAnswer writes an answer in the form that the flags ask for, in one piece.
+func (f *exploreFlags) printAnswer(w io.Writer, a printed) error {
 	var text bytes.Buffer
 	switch {
 	case f.json:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,7 +103,7 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Sig
 	if err != nil {
 		return err
 	}
-	if err := a.print(out, f); err != nil || code == 0 {
+	if err := f.printAnswer(out, &a); err != nil || code == 0 {
 		return err
 	}
 	return &exitError{code: code}
@@ -132,25 +131,6 @@ func (a *symbolicAnswer) take(res *diagram.Result, properties []property.Propert
 		}
 		a.Properties = append(a.Properties, p)
 	}
-}
-
-// print writes the answer in the form that the flags ask for, in one piece.
-func (a *symbolicAnswer) print(w io.Writer, f *exploreFlags) error {
-	var text bytes.Buffer
-	switch {
-	case f.json:
-		if err := json.NewEncoder(&text).Encode(a); err != nil {
-			return fmt.Errorf("printing the answer: %w", err)
-		}
-	case f.mcc:
-		a.printMCC(&text)
-	default:
-		a.printText(&text)
-	}
-	if _, err := w.Write(text.Bytes()); err != nil {
-		return fmt.Errorf("printing the answer: %w", err)
-	}
-	return nil
 }
 
 // symbolicTechniques are the contest's names for how sets of markings are explored.

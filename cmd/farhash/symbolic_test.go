@@ -14,7 +14,7 @@ var symbolicKeys = []string{"arcs", "bytes", "complete", "deadlocks", "depth", "
 	"maxTokensMarking", "maxTokensPlace", "model", "nodes", "placeOrder", "places", "seconds",
 	"states", "strategy", "transitions"}
 
-// TestSymbolicJSON: the counts are those of an explicit search.
+// TestSymbolicJSON: the counts are the same as in an explicit search.
 func TestSymbolicJSON(t *testing.T) {
 	for name, size := range map[string]int{"philosophers": 5, "rwmutex": 6, "dekker": 5,
 		"kanban": 2, "walker": 5} {
