@@ -118,6 +118,15 @@ func TestOpenTyped(t *testing.T) {
 	if _, err := OpenTyped[string, float32](path, Config{}); err == nil {
 		t.Error("a type of another size was accepted")
 	}
+	if err := Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if v, found, err := again.Load("a key"); v != 1.5 || !found || err != nil {
+		t.Errorf("after Remove: %v, found %v, %v", v, found, err)
+	}
+	if _, err := OpenTyped[string, float64](path, Config{}); err == nil {
+		t.Error("a cache of keys of no size was opened after Remove")
+	}
 }
 
 // A file that is cut off makes calls fail.

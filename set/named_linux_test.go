@@ -328,3 +328,49 @@ func TestCutOff(t *testing.T) {
 		})
 	}
 }
+
+// A typed set with a name is of the kind that its type needs, and Remove ends it for those who open
+// it later.
+func TestOpenTypedAndRemove(t *testing.T) {
+	t.Run("words", func(t *testing.T) { openTypedAndRemove[uint32](t, 7, 9) })
+	t.Run("elements", func(t *testing.T) {
+		openTypedAndRemove(t, [2]uint64{7, 1}, [2]uint64{9, 1})
+	})
+	t.Run("strings", func(t *testing.T) { openTypedAndRemove(t, "seven", "nine") })
+}
+
+func openTypedAndRemove[K any](t *testing.T, here, missing K) {
+	path := named(t)
+	open := func() *Typed[K] {
+		s, err := OpenTyped[K](path, Config{Buckets: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return s
+	}
+	first := open()
+	if result, err := first.FindOrPut(here); result != Inserted || err != nil {
+		t.Fatalf("%v, %v", result, err)
+	}
+	again := open()
+	if found, err := again.Contains(here); !found || err != nil {
+		t.Errorf("%v, which another process inserted: found %v, %v", here, found, err)
+	}
+	if err := Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := again.Contains(missing); found || err != nil {
+		t.Errorf("%v after Remove: found %v, %v", missing, found, err)
+	}
+	if found, err := open().Contains(here); found || err != nil {
+		t.Errorf("%v in a set made after Remove: found %v, %v", here, found, err)
+	}
+	if err := Remove(path + "-none"); err == nil {
+		t.Error("a set that is not there was removed")
+	}
+}
