@@ -22,12 +22,20 @@ const (
 	opDisabled // of a transition
 	opStuck    // of a run
 	opAtMost   // of a constraint and what is left of its constant
+	opImage    // by part of a relation, whose nodes are never removed
+	opImageUnion
+	opPreimage
+	opBelow
+	opSaturateBy // of a run
+	opImageSaturate
+	opLoopsBy // of a run
 	operations
 )
 
 // nodesOf says which of the arguments b and c of an operation are nodes. Argument a is one always.
 var nodesOf = [operations]struct{ b, c bool }{
 	opUnion: {b: true}, opIntersect: {b: true}, opMinus: {b: true}, opFireUnion: {c: true},
+	opImageUnion: {c: true}, opPreimage: {c: true},
 }
 
 // key is an operation and its arguments: two words and a half.

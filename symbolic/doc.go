@@ -57,8 +57,21 @@
 // to 240 ns there, as it is copied and verified; here a whole operation takes 60 to 210.
 //
 // Firing has operations of its own: the change of an entry is known, and the order of a list is the
-// same afterwards. So the relation of a transition is never a diagram. The way back is a transition
+// same afterwards. So a transition is never a diagram. The way back is a transition
 // as well ([Store.Reversed]).
+//
+// # Relations
+//
+// A relation ([Store.NewRelation]) says which vectors follow which, and is a set of vectors
+// itself: at each level of the store it has no entry, one or two ([Access]). Where it keeps an
+// entry or only reads it, the order of a list is the same afterwards. Where it writes, its own
+// list has the order of the result. Several entries of a set may become the same one, so what
+// follows them is united: before the image is taken where the entry is not read, and else one
+// image after the other with the union so far. [Store.Image], [Store.Preimage] and [Store.ReachBy]
+// are for relations what Fire, Reversed and Reach are for transitions.
+//
+// Relations are held for ever. What the entries of a relation mean from a level on is a plan, which
+// has a number. Relations that end alike share plans, and results in the cache.
 //
 // # Strategies
 //

@@ -71,6 +71,7 @@ type Store struct {
 	constraints []constraint
 	runs        uint64 // of strategies, which have numbers in the cache
 	run         run    // that is in progress
+	relations   relations
 
 	collections uint64
 }

@@ -1,0 +1,386 @@
+package symbolic
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Access is what a relation does with the entry at one level.
+type Access uint8
+
+const (
+	Keep   Access = iota // the entry is any, and stays
+	Read                 // the entry is one that the relation has, and stays
+	Write                // the entry is any, and becomes one that the relation has
+	Change               // the relation has two entries: what it is, then what it becomes
+)
+
+// Relation names a relation that a store knows: which vectors follow which. [Store.Image] is for
+// relations what [Store.Fire] is for transitions.
+type Relation int
+
+// relation is the set of its vectors, with what their entries mean.
+type relation struct {
+	pairs Node
+	top   int // the first level that it does not keep; there is one
+	all   int // the plan of all levels
+	from  int // the plan of levels from top on
+}
+
+// planStep says what entries at a level mean, and what comes after them.
+type planStep struct {
+	access Access
+	next   int // the number of another planStep
+}
+
+// put is the second half of Write and Change: what the entry becomes. The set is then what follows
+// the entry before.
+const put Access = Change + 1
+
+// endOfPlan is the plan that keeps all that follows.
+const endOfPlan = 0
+
+// relations is what a store knows of relations. Plans are lists that share their ends: so what is
+// known of one relation counts for others that end alike.
+type relations struct {
+	all   []relation
+	plans []planStep
+	known map[planStep]int
+
+	run relationRun // that is in progress
+}
+
+// plan is the number of a plan.
+func (r *relations) plan(st planStep) int {
+	if st == (planStep{Keep, endOfPlan}) {
+		return endOfPlan
+	}
+	if number, ok := r.known[st]; ok {
+		return number
+	}
+	if r.known == nil {
+		r.plans, r.known = make([]planStep, 1), map[planStep]int{}
+	}
+	r.plans = append(r.plans, st)
+	r.known[st] = len(r.plans) - 1
+	return len(r.plans) - 1
+}
+
+// List is the set of the vectors that begin with value and continue as a vector of down does, and
+// of the vectors of right. It is for sets that are stored as diagrams elsewhere, and for relations.
+// The first entries of right must be larger, and its vectors of the same length.
+func (s *Store) List(value uint32, down, right Node) (Node, error) {
+	return s.do(func() Node {
+		if down == Empty {
+			return right
+		}
+		if right > Unit {
+			if first, _, _ := s.at(right); first <= value {
+				panic(stop{fmt.Errorf("symbolic: the entry %d is before %d in a list", value,
+					first)})
+			}
+		}
+		if lengthAfter := s.length(down) + 1; right != Empty && s.length(right) != lengthAfter {
+			panic(stop{errors.New("symbolic: the vectors of a list have different lengths")})
+		}
+		return s.node(value, down, right)
+	}, down, right)
+}
+
+// length is the length of the vectors of a set.
+func (s *Store) length(n Node) (length int) {
+	for ; n > Unit; length++ {
+		_, n, _ = s.at(n)
+	}
+	return length
+}
+
+// NewRelation adds a relation to what the store knows, which holds its vectors from then on. Their
+// entries are by level, none for Keep and two for Change; from the end of access on levels are
+// kept.
+func (s *Store) NewRelation(vectors Node, access []Access) (Relation, error) {
+	if len(access) > s.levels {
+		return 0, fmt.Errorf("symbolic: a relation of %d levels; a vector has %d", len(access),
+			s.levels)
+	}
+	r, entries := relation{pairs: vectors, top: -1}, 0
+	for level := len(access) - 1; level >= 0; level-- {
+		st := planStep{access[level], r.all}
+		switch st.access {
+		case Keep:
+		case Read:
+			entries++
+		case Write, Change:
+			st.next = s.relations.plan(planStep{put, st.next})
+			if entries++; st.access == Change {
+				entries++
+			}
+		default:
+			return 0, fmt.Errorf("symbolic: there is no access %d", st.access)
+		}
+		if r.all = s.relations.plan(st); st.access != Keep {
+			r.top, r.from = level, r.all
+		}
+	}
+	if len(s.relations.plans) > maxPlans {
+		return 0, errors.New("symbolic: there are too many relations of different levels")
+	}
+	if length := s.length(vectors); vectors != Empty && length != entries {
+		return 0, fmt.Errorf("symbolic: a vector of the relation has %d entries, and its levels "+
+			"need %d", length, entries)
+	}
+	s.Hold(vectors)
+	s.relations.all = append(s.relations.all, r)
+	return Relation(len(s.relations.all) - 1), nil
+}
+
+// Image is the vectors that follow those of a set.
+func (s *Store) Image(n Node, r Relation) (Node, error) {
+	x := &s.relations.all[r]
+	return s.do(func() Node { return s.image(n, x.pairs, x.all) }, n)
+}
+
+// ImageUnion is the union of Image and another set.
+func (s *Store) ImageUnion(n Node, r Relation, with Node) (Node, error) {
+	x := &s.relations.all[r]
+	return s.do(func() Node { return s.imageUnion(n, x.pairs, x.all, with) }, n, with)
+}
+
+// Preimage is the vectors of within that are followed by one of a set.
+func (s *Store) Preimage(n Node, r Relation, within Node) (Node, error) {
+	x := &s.relations.all[r]
+	return s.do(func() Node { return s.preimage(n, x.pairs, x.all, within) }, n, within)
+}
+
+// maxPlans is how many plans fit into a word of the cache beside a node.
+const maxPlans = 1 << (64 - nodeBits)
+
+// withPlan is a word of the cache for a relation from a plan on.
+func withPlan(pairs Node, plan int) uint64 { return uint64(pairs) | uint64(plan)<<nodeBits }
+
+// match skips entries of two lists up to the first that both have; without one both are Empty.
+func (s *Store) match(a, b Node) (Node, Node) {
+	if a == Empty || b == Empty {
+		return Empty, Empty
+	}
+	valueA, _, rightA := s.at(a)
+	valueB, _, rightB := s.at(b)
+	for valueA != valueB {
+		if valueA < valueB {
+			if a = rightA; a == Empty {
+				return Empty, Empty
+			}
+			valueA, _, rightA = s.at(a)
+		} else {
+			if b = rightB; b == Empty {
+				return Empty, Empty
+			}
+			valueB, _, rightB = s.at(b)
+		}
+	}
+	return a, b
+}
+
+// halves divides an image into the entry that it begins with and the rest: for each a set and the
+// part of a relation for it. Of Read the lists match.
+func (s *Store) halves(n, pairs Node, access Access) (value uint32, down, downPairs, right,
+	rightPairs Node) {
+	switch access {
+	case Keep:
+		value, down, right = s.at(n)
+		return value, down, pairs, right, pairs
+	case Read:
+		value, down, right = s.at(n)
+		_, downPairs, rightPairs = s.at(pairs)
+		return value, down, downPairs, right, rightPairs
+	}
+	value, downPairs, rightPairs = s.at(pairs)
+	return value, n, downPairs, n, rightPairs
+}
+
+// image is what follows the vectors of n by a relation, from a plan on.
+func (s *Store) image(n, pairs Node, plan int) Node {
+	if n == Empty || pairs == Empty {
+		return Empty
+	}
+	if plan == endOfPlan {
+		return n
+	}
+	st := s.relations.plans[plan]
+	if st.access == Read || st.access == Change {
+		if n, pairs = s.match(n, pairs); n == Empty {
+			return Empty
+		}
+	}
+	k := keyOf(opImage, n, withPlan(pairs, plan), 0)
+	if n, ok := s.cache.get(&k); ok {
+		return n
+	}
+	s.begin()
+	if st.access == Write || st.access == Change {
+		return s.end(&k, s.changes(n, pairs, st, Empty))
+	}
+	value, down, downPairs, right, rightPairs := s.halves(n, pairs, st.access)
+	below := s.image(down, downPairs, st.next)
+	s.push(below)
+	rest := s.image(right, rightPairs, plan)
+	s.pop()
+	return s.end(&k, s.node(value, below, rest))
+}
+
+// changes is image of Write and Change, united with a set.
+func (s *Store) changes(n, pairs Node, st planStep, with Node) Node {
+	if st.access == Write {
+		below := s.below(n)
+		s.push(below)
+		with = s.imageUnion(below, pairs, st.next, with)
+		s.pop()
+		return with
+	}
+	for n != Empty {
+		_, down, right := s.at(n)
+		_, downPairs, rightPairs := s.at(pairs)
+		s.push(with)
+		with = s.imageUnion(down, downPairs, st.next, with)
+		s.pop()
+		n, pairs = s.match(right, rightPairs)
+	}
+	return with
+}
+
+// below is what follows any entry of a list.
+func (s *Store) below(n Node) Node {
+	if n == Empty {
+		return Empty
+	}
+	_, down, right := s.at(n)
+	if right == Empty {
+		return down
+	}
+	k := keyOf(opBelow, n, 0, 0)
+	if n, ok := s.cache.get(&k); ok {
+		return n
+	}
+	s.begin()
+	rest := s.below(right)
+	s.push(rest)
+	all := s.union(down, rest)
+	s.pop()
+	return s.end(&k, all)
+}
+
+// imageUnion is the union of image and with.
+func (s *Store) imageUnion(n, pairs Node, plan int, with Node) Node {
+	switch {
+	case n == Empty || pairs == Empty:
+		return with
+	case with == Empty:
+		return s.image(n, pairs, plan)
+	case plan == endOfPlan:
+		return s.union(n, with)
+	}
+	st := s.relations.plans[plan]
+	if st.access == Read || st.access == Change {
+		if n, pairs = s.match(n, pairs); n == Empty {
+			return with
+		}
+	}
+	k := keyOf(opImageUnion, n, withPlan(pairs, plan), uint64(with))
+	if n, ok := s.cache.get(&k); ok {
+		return n
+	}
+	s.begin()
+	if st.access == Write || st.access == Change {
+		return s.end(&k, s.changes(n, pairs, st, with))
+	}
+	value, down, downPairs, right, rightPairs := s.halves(n, pairs, st.access)
+	withValue, withDown, withRight := s.at(with)
+	result := with
+	switch {
+	case withValue < value:
+		if rest := s.imageUnion(n, pairs, plan, withRight); rest != withRight {
+			result = s.node(withValue, withDown, rest)
+		}
+	case withValue == value:
+		rest := s.imageUnion(right, rightPairs, plan, withRight)
+		s.push(rest)
+		below := s.imageUnion(down, downPairs, st.next, withDown)
+		s.pop()
+		if rest != withRight || below != withDown {
+			result = s.node(value, below, rest)
+		}
+	default:
+		rest := s.imageUnion(right, rightPairs, plan, with)
+		s.push(rest)
+		below := s.image(down, downPairs, st.next)
+		s.pop()
+		result = s.node(value, below, rest)
+	}
+	return s.end(&k, result)
+}
+
+// preimage is the vectors of within that are followed by one of n, from a plan on.
+func (s *Store) preimage(n, pairs Node, plan int, within Node) Node {
+	if plan == endOfPlan && pairs != Empty {
+		return s.intersect(n, within)
+	}
+	n, pairs, within = s.matchBack(n, pairs, plan, within)
+	if n == Empty || pairs == Empty || within == Empty {
+		return Empty
+	}
+	k := keyOf(opPreimage, n, withPlan(pairs, plan), uint64(within))
+	if n, ok := s.cache.get(&k); ok {
+		return n
+	}
+	s.begin()
+	st := s.relations.plans[plan]
+	if st.access == put {
+		_, down, right := s.at(n)
+		_, downPairs, rightPairs := s.at(pairs)
+		rest := s.preimage(right, rightPairs, plan, within)
+		s.push(rest)
+		here := s.preimage(down, downPairs, st.next, within)
+		s.push(here)
+		sum := s.union(here, rest)
+		s.pop()
+		s.pop()
+		return s.end(&k, sum)
+	}
+	value, downWithin, rightWithin := s.at(within)
+	down, right, downPairs, rightPairs := n, n, pairs, pairs
+	if st.access == Keep || st.access == Read {
+		_, down, right = s.at(n)
+	}
+	if st.access == Read || st.access == Change {
+		_, downPairs, rightPairs = s.at(pairs)
+	}
+	below := s.preimage(down, downPairs, st.next, downWithin)
+	s.push(below)
+	rest := s.preimage(right, rightPairs, plan, rightWithin)
+	s.pop()
+	return s.end(&k, s.node(value, below, rest))
+}
+
+// matchBack skips entries that have no part in preimage.
+func (s *Store) matchBack(n, pairs Node, plan int, within Node) (Node, Node, Node) {
+	if n == Empty || pairs == Empty || within == Empty {
+		return Empty, Empty, Empty
+	}
+	switch s.relations.plans[plan].access {
+	case Keep:
+		n, within = s.match(n, within)
+	case put:
+		n, pairs = s.match(n, pairs)
+	case Change:
+		within, pairs = s.match(within, pairs)
+	case Read:
+		for {
+			n, pairs = s.match(n, pairs)
+			before := pairs
+			if within, pairs = s.match(within, pairs); pairs == before {
+				break
+			}
+		}
+	}
+	return n, pairs, within
+}
