@@ -67,21 +67,21 @@ func (r *relations) plan(st planStep) int {
 }
 
 // List is the set of the vectors that begin with value and continue as a vector of down does, and
-// of the vectors of right. It is for sets that are stored as diagrams elsewhere, and for relations.
-// The first entries of right must be larger, and its vectors of the same length.
+// of the vectors of right, whose first entries are larger. It is for relations, and for sets that
+// come as diagrams. All vectors of a set must have one length: List does not check that.
 func (s *Store) List(value uint32, down, right Node) (Node, error) {
 	return s.do(func() Node {
 		if down == Empty {
 			return right
 		}
-		if right > Unit {
+		if right != Empty {
+			if right == Unit {
+				panic(stop{errors.New("symbolic: a list cannot end with the empty vector")})
+			}
 			if first, _, _ := s.at(right); first <= value {
 				panic(stop{fmt.Errorf("symbolic: the entry %d is before %d in a list", value,
 					first)})
 			}
-		}
-		if lengthAfter := s.length(down) + 1; right != Empty && s.length(right) != lengthAfter {
-			panic(stop{errors.New("symbolic: the vectors of a list have different lengths")})
 		}
 		return s.node(value, down, right)
 	}, down, right)

@@ -197,13 +197,12 @@ func TestRelationRefused(t *testing.T) {
 	one := x.held(x.s.List(1, Unit, Empty))
 	two := x.held(x.s.List(0, one, Empty))
 	_, order := x.s.List(1, Unit, one)
-	_, long := x.s.List(0, two, one)
 	_, unit := x.s.List(0, Unit, Unit)
 	_, levels := x.s.NewRelation(one, make([]Access, 5))
 	_, entries := x.s.NewRelation(two, []Access{Read})
 	_, access := x.s.NewRelation(one, []Access{put})
 	_, strategy := x.s.ReachBy(one, nil, "none")
-	for i, err := range []error{order, long, unit, levels, entries, access, strategy} {
+	for i, err := range []error{order, unit, levels, entries, access, strategy} {
 		if err == nil {
 			t.Errorf("call %d succeeds", i)
 		}

@@ -134,6 +134,9 @@ func depthFor(bytes uint64) int {
 	return int(min(maxDepth, max(1<<17, bytes/2048)))
 }
 
+// Levels is the length of the vectors.
+func (s *Store) Levels() int { return s.levels }
+
 // Close gives the memory back.
 func (s *Store) Close() error {
 	if s.stop != nil {

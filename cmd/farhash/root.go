@@ -80,7 +80,7 @@ func newRoot() *cobra.Command {
 		}})
 	root.SetCompletionCommandGroupID(groupOthers)
 	for group, commands := range map[string][]*cobra.Command{
-		groupExplore: {newExplore(), newPetri(), newBench()},
+		groupExplore: {newExplore(), newSymbolic(), newPetri(), newBench()},
 		groupData:    {newDedup()},
 		groupNamed:   {newTables(), newCheck()},
 		groupJobs:    {newRun(), newDoctor()},
