@@ -178,3 +178,16 @@ func TestProgress(t *testing.T) {
 		}
 	}
 }
+
+// What the program takes beside a search is not for states.
+func TestBeside(t *testing.T) {
+	var plans [2]explore.Plan
+	for i := range plans {
+		opts := explore.Options{Mem: 256 << 20, Beside: uint64(i) * 104 << 20,
+			Progress: func(s explore.Snapshot) { plans[i] = s.Plan }}
+		mustSearchModel(t, setting{ranks: 1, opts: opts}, chain(3))
+	}
+	if plans[1].Mem != plans[0].Mem || plans[1].States != plans[0].States/2 {
+		t.Errorf("%+v with half of the states' memory beside, without %+v", plans[1], plans[0])
+	}
+}

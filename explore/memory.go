@@ -80,6 +80,7 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 		s.budget.mem = s.opts.Mem
 		err = s.reserveProgram(ctx)
 	}
+	s.budget.states -= min(s.opts.Beside, s.budget.states/2)
 	tables, lists := s.stateBytes()
 	s.budget.divide(tables, lists, s.taskWords)
 	return err

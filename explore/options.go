@@ -29,6 +29,8 @@ type Options struct {
 	// holds already, and the model. Otherwise they get 48 MiB of it, at most a quarter, whatever
 	// they take. Where Mem is 0 it is without meaning.
 	MemWhole bool
+	// Beside is how much of Mem the program may take for something else.
+	Beside uint64
 	// Access is how the set is reached where its memory is not addressable, as between hosts;
 	// 0 means ship.Auto, which measures.
 	Access ship.Access
@@ -133,6 +135,7 @@ func (s *search) traits() []trait {
 		{"encoding", string(s.encoding)},
 		{"mem", fmt.Sprint(s.opts.Mem)},
 		{"mem whole", fmt.Sprint(s.opts.MemWhole)},
+		{"beside", fmt.Sprint(s.opts.Beside)},
 		{"number of findings", fmt.Sprint(s.findings)},
 		{"trace", fmt.Sprint(s.opts.Trace)},
 		{"live", fmt.Sprint(s.opts.Live)},

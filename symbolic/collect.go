@@ -70,7 +70,7 @@ func (m marks) live(n Node) bool { return n < firstNode || m.has(set.Ref(n-first
 
 // mark sets the bits of all nodes that the roots reach, and returns how many these are.
 func (s *Store) mark(m marks) (live uint64) {
-	pending := append([]Node(nil), s.stack...)
+	pending := append([]Node{s.run.above}, s.stack...)
 	for n := range s.roots {
 		pending = append(pending, n)
 	}

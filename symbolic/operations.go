@@ -6,8 +6,8 @@ package symbolic
 
 // begin begins an operation that the cache does not have.
 func (s *Store) begin() {
-	if s.ended.Load() {
-		panic(stop{s.cause()})
+	if s.called.Load() {
+		s.attend()
 	}
 	if s.depth++; s.depth > s.deepest {
 		panic(stop{errDepth})

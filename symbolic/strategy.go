@@ -33,6 +33,9 @@ type run struct {
 	number uint64
 	order  []Transition
 	first  []int // by level, and one more: the index of the first transition that begins there
+
+	level int  // lists of this level and those below it were complete once: they are saturated
+	above Node // by Loops: what there is of the level above them so far
 }
 
 // Reach is the vectors that are reachable from a set by any number of firings, the set included.
@@ -51,13 +54,15 @@ func (s *Store) Reach(from Node, transitions []Transition, strategy Strategy) (N
 		return Empty, fmt.Errorf("symbolic: there is no strategy %q", strategy)
 	}
 	s.begun(transitions)
+	defer func() { s.run.level, s.run.above = s.levels, Empty }()
 	return s.do(func() Node { return reach(from) }, from)
 }
 
 // begun begins a run: what the cache has of other runs does not count in it.
 func (s *Store) begun(transitions []Transition) {
 	s.runs++
-	r := run{number: s.runs, order: slices.Clone(transitions), first: make([]int, s.levels+1)}
+	r := run{number: s.runs, order: slices.Clone(transitions), first: make([]int, s.levels+1),
+		level: s.levels}
 	slices.SortStableFunc(r.order, func(a, b Transition) int {
 		return cmp.Compare(s.transitions[a].top, s.transitions[b].top)
 	})
@@ -88,7 +93,9 @@ func (s *Store) saturate(n Node, level int) Node {
 		r.entries = append(r.entries, rowEntry{value, true, s.saturate(down, level+1)})
 		rest = right
 	}
-	return s.end(&k, s.complete(r, level))
+	n = s.complete(r, level)
+	s.run.level = level
+	return s.end(&k, n)
 }
 
 // fireSaturate is saturate of fire, of the vectors that follow an entry at the level above.
@@ -197,8 +204,8 @@ const rowBytes = 64
 // mayGrow ends the operation where a row becomes too long for the memory, or the context has ended:
 // the entries of a net without bounds grow for ever, and no operation begins in between.
 func (s *Store) mayGrow(r *row) {
-	if s.ended.Load() {
-		panic(stop{s.cause()})
+	if s.called.Load() {
+		s.attend()
 	}
 	if uint64(len(r.entries)) >= s.maxBytes/rowBytes {
 		panic(stop{&FullError{s.nodes, s.maxBytes, errRow}})
@@ -225,9 +232,11 @@ func (s *Store) saturateLevels(n Node, first, level int) Node {
 				s.push(n)
 				n = s.fireUnion(n, t, level, n)
 				s.pop()
+				s.reached(n, first, level)
 			}
 			return n
 		})
+		s.completed(all, first, level)
 		return s.end(&k, all)
 	}
 	value, down, right := s.at(n)
@@ -235,7 +244,23 @@ func (s *Store) saturateLevels(n Node, first, level int) Node {
 	s.push(rest)
 	below := s.saturateLevels(down, first, level+1)
 	s.pop()
-	return s.end(&k, s.node(value, below, rest))
+	all := s.node(value, below, rest)
+	s.completed(all, first, level)
+	return s.end(&k, all)
+}
+
+// reached notes what there is of the level above the saturated ones.
+func (s *Store) reached(n Node, first, level int) {
+	if level == s.run.level-1 && first == s.run.first[level] {
+		s.run.above = n
+	}
+}
+
+// completed notes that a list is complete by all transitions that begin at its level or below it.
+func (s *Store) completed(n Node, first, level int) {
+	if level < s.run.level && first == s.run.first[level] {
+		s.run.level, s.run.above = level, n
+	}
 }
 
 // fixpoint applies grow to a set until it stays the same. The set before a call is kept: a new one

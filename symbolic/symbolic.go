@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
@@ -21,9 +23,15 @@ type Config struct {
 	// MaxBytes is the memory that nodes and results may take, MinBytes or more. 0 means 0.8 of what
 	// is left. The stack of a deep operation comes in addition, up to half as much or 128 MiB.
 	MaxBytes uint64
+	// Progress is called every 10 ms within operations, which wait until it returns: so it may
+	// also have them pause. It may call Stats, Saturated and Least, and no operation. Within a
+	// collection of garbage, and a walk over all nodes, it is not called.
+	Progress func(*Store)
 
 	pace    uint64 // collect garbage whenever so many nodes were made; 0: as the manual says
 	deepest int    // calls of operations in each other; 0: maxDepth
+
+	progressEvery time.Duration // 0: progressEvery
 }
 
 const (
@@ -48,9 +56,11 @@ type Store struct {
 	maxBytes uint64
 	pace     uint64
 
-	ctx   context.Context // of New
-	ended atomic.Bool     // it has
-	stop  func() bool
+	ctx      context.Context // of New
+	called   atomic.Bool     // the context has ended, or progress is due: attend is to be called
+	attended sync.Mutex      // while attend runs
+	progress func(*Store)
+	stop     func() // ends what sets called
 
 	job      rma.Job
 	elements *set.Elements
@@ -98,7 +108,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	cacheBytes := cfg.MaxBytes / 8
 	s := &Store{levels: cfg.Levels, maxBytes: cfg.MaxBytes, pace: cfg.pace, ctx: ctx,
-		job: local.Single(), roots: map[Node]int{},
+		progress: cfg.Progress, job: local.Single(), roots: map[Node]int{},
 		deepest: cmp.Or(cfg.deepest, depthFor(cfg.MaxBytes))}
 	if s.next = firstCollect; s.pace > 0 {
 		s.next = s.pace
@@ -113,7 +123,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("symbolic: %w", err), s.Close())
 	}
-	s.stop = context.AfterFunc(ctx, func() { s.ended.Store(true) })
+	s.stop = s.call(cmp.Or(cfg.progressEvery, progressEvery))
 	return s, nil
 }
 
@@ -176,8 +186,8 @@ func (s *Store) do(op func() Node, nodes ...Node) (n Node, err error) {
 			panic(r)
 		}
 	}()
-	if s.ended.Load() {
-		return Empty, s.cause()
+	if s.called.Load() {
+		s.attend()
 	}
 	return op(), nil
 }

@@ -476,7 +476,7 @@ func TestRefused(t *testing.T) {
 	}
 	ended := errors.New("that is enough")
 	cancel(ended)
-	for !s.ended.Load() { // AfterFunc runs at once, in a goroutine
+	for !s.called.Load() { // AfterFunc runs at once, in a goroutine
 		_ = s.Count(list[0])
 	}
 	if _, err := s.Union(list[0], list[1]); !errors.Is(err, ended) {

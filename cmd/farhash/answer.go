@@ -29,6 +29,7 @@ type answer struct {
 	Model            string  `json:"model"`
 	Places           int     `json:"places"`
 	Transitions      int     `json:"transitions"`
+	Engine           string  `json:"engine"`
 	States           uint64  `json:"states"`
 	Arcs             uint64  `json:"arcs"`
 	Depth            *uint64 `json:"depth"` // null without levels
@@ -69,7 +70,7 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 	place, marking := packing.Peaks(res)
 	a := answer{
 		Model: net.Name, Places: len(net.Places), Transitions: len(net.Transitions),
-		States: res.States, Arcs: res.Arcs, Deadlocks: res.Deadlocks,
+		Engine: engineExplicit, States: res.States, Arcs: res.Arcs, Deadlocks: res.Deadlocks,
 		MaxTokensPlace:   place,
 		MaxTokensMarking: marking,
 		Complete:         res.Complete, Ranks: res.Ranks, Seconds: res.Elapsed.Seconds(),
@@ -211,6 +212,7 @@ func (a *answer) printText(w io.Writer) {
 	fmt.Fprintf(t, "seconds\t%.3f\t%s, %s with %s\n", a.Seconds,
 		rate(a.States, a.Seconds, "states/s"), rate(a.Arcs, a.Seconds, "arcs/s"),
 		plural.Of(a.Ranks, "rank"))
+	fmt.Fprintf(t, "engine\t%s\n", a.Engine)
 	if a.LiveSeconds != nil {
 		fmt.Fprintf(t, "seconds for liveness\t%.3f\t%s\n", *a.LiveSeconds,
 			plural.Of(a.sweeps, "sweep"))

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -11,21 +12,36 @@ import (
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/petri/diagram"
 )
 
 // display shows a search on standard error: the plan always, the progress when that is a
 // terminal.
 type display struct {
-	quiet bool
-	plan  explore.Plan
-	bar   *progressbar.ProgressBar
-	last  explore.Snapshot
+	quiet   bool
+	alone   bool               // the symbolic engine alone explores, and shows its progress
+	planned func(explore.Plan) // is told each plan; nil: nobody is
+
+	mu     sync.Mutex
+	closed bool
+	plan   explore.Plan
+	bar    *progressbar.ProgressBar
+	last   explore.Snapshot
+	begin  time.Time // of sets of markings
+	drawn  time.Time
+	most   int // levels that a strategy has saturated
 }
 
 // update shows a snapshot. One without elapsed time has the plan only, of a search
 // that begins, maybe anew because markings needed more bits than was guessed.
 func (d *display) update(s explore.Snapshot) {
-	if d.quiet {
+	if s.Elapsed == 0 && d.planned != nil {
+		d.planned(s.Plan)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.quiet || d.closed {
 		return
 	}
 	if s.Elapsed == 0 {
@@ -33,12 +49,8 @@ func (d *display) update(s explore.Snapshot) {
 		d.announce(s.Plan)
 		return
 	}
-	if d.bar == nil {
-		if !term.IsTerminal(int(os.Stderr.Fd())) {
-			d.quiet = true
-			return
-		}
-		d.bar = newSpinner()
+	if !d.draws() {
+		return
 	}
 	since := s.Elapsed - d.last.Elapsed
 	level := ""
@@ -50,6 +62,44 @@ func (d *display) update(s explore.Snapshot) {
 		rate(s.States-d.last.States, since.Seconds(), "states/s"),
 		level, s.LoadFactor, memory.Format(s.Bytes), s.Elapsed.Round(time.Second))))
 	d.last = s
+}
+
+// draws reports whether there is a line of progress, which it begins.
+func (d *display) draws() bool {
+	if d.bar == nil && !term.IsTerminal(int(os.Stderr.Fd())) {
+		d.quiet = true
+		return false
+	}
+	if d.bar == nil {
+		d.bar = newSpinner()
+	}
+	return true
+}
+
+// announceSets prints the plan of the symbolic engine.
+func (d *display) announceSets(mem uint64) {
+	if !d.quiet {
+		fmt.Fprintf(os.Stderr, "plan: up to %s for sets of markings\n", memory.Format(mem))
+	}
+}
+
+// sets shows how far sets of markings have come, of the strategy that has come farthest.
+func (d *display) sets(s diagram.Snapshot) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	if d.begin.IsZero() {
+		d.begin = now
+	}
+	if d.quiet || d.closed || !d.alone || s.Saturated < d.most ||
+		now.Sub(d.drawn) < time.Second || now.Sub(d.begin) < time.Second || !d.draws() {
+		return
+	}
+	d.drawn, d.most = now, s.Saturated
+	d.bar.Describe(cut(fmt.Sprintf("%s  %d of %s saturated  fill %.2f  %s  %v",
+		humanize.SIWithDigits(float64(s.Stats.Nodes), 2, "nodes"), s.Saturated,
+		plural.Of(s.Levels, "level"), float64(s.Stats.Bytes)/float64(max(s.MaxBytes, 1)),
+		memory.Format(s.Stats.Bytes), now.Sub(d.begin).Round(time.Second))))
 }
 
 // newSpinner is a line of progress on standard error.
@@ -87,7 +137,17 @@ func (d *display) announce(p explore.Plan) {
 
 // close takes the progress line away.
 func (d *display) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
 	if d.bar != nil {
 		_ = d.bar.Finish()
 	}
+}
+
+// continueAlone shows the progress of the symbolic engine after the end of a search.
+func (d *display) continueAlone() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed, d.alone, d.bar, d.most = false, true, nil, 0
 }

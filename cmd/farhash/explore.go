@@ -19,7 +19,9 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
+	"github.com/farhash/farhash/petri/property"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/shm"
 	"github.com/farhash/farhash/ship"
@@ -32,7 +34,7 @@ type exploreFlags struct {
 	order, trace, mem  string
 	encoding, access   string
 	direct, check      bool
-	symbolic           bool
+	engine             string
 	ranksGiven         bool
 	checkpoint, resume string
 	maxNet             string
@@ -63,16 +65,19 @@ ReachabilityFireability or UpperBounds; --mcc prints the contest's lines. What m
 not suffice for is unknown. --trace witness shows a shortest way to a marking that answers
 one.
 
-The markings are stored in a set in the memory of all ranks. Progress is shown where
-standard error is a terminal, which ranks that a launcher has started do not have.
+Progress is shown where standard error is a terminal, which ranks that a launcher has
+started do not have.
 
-With --symbolic sets of markings are stored, as list decision diagrams, and not each
-marking. Nets of regular structure then fit into little memory with any number of
-markings; others take more memory and time. Arcs are counted where that does not take
-long. There are no ranks, traces and checkpoints, and Liveness is not answered.
+There are two engines. explicit stores each marking, in a set in the memory of all ranks.
+symbolic stores sets of markings, as list decision diagrams: nets of regular structure then
+fit into little memory with any number of markings; others take more memory and time. It
+knows no depth, and counts arcs where that does not take long. auto runs both, and the
+first that has all answers ends the other; for up to a million markings explicit answers.
+It is explicit alone under a launcher, with less than 512 MiB of memory, and with --order,
+--trace, --checkpoint, --every, --resume, --encoding, --access, --direct and --check.
 
-Started by farhash run, mpirun, srun or torchrun, every process is a rank. Otherwise -n
-ranks run as goroutines of this process.
+Started by farhash run, mpirun, srun or torchrun, every process is a rank, and shows no
+progress. Otherwise -n ranks run as goroutines of this process.
 
 When memory is full the counts so far are printed and marked INCOMPLETE, with exit code 3.
 After Ctrl-C or SIGTERM they are printed and marked as well, with exit code 130 or 143.
@@ -87,7 +92,7 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
   farhash explore models/philosophers-12.pnml -n 2 --json
   farhash explore models/philosophers-12.pnml --trace deadlock
   farhash explore net.pnml --always 'tokens(a, b) <= 1' --trace witness
-  farhash explore net.pnml --symbolic
+  farhash explore net.pnml --engine symbolic --mem 1GiB
   farhash explore net.pnml --checkpoint net.save --every 5m
   farhash explore net.pnml --resume net.save
   farhash run -n 4 -- farhash explore models/philosophers-12.pnml`,
@@ -97,7 +102,7 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
 				return usage(errors.New("--every is the time between checkpoints; it needs " +
 					"--checkpoint FILE"))
 			}
-			if err := f.checkSymbolic(cmd); err != nil {
+			if err := f.checkEngine(cmd); err != nil {
 				return usage(err)
 			}
 			f.resumeCommand = resumeCommand(cmd, given[0])
@@ -117,8 +122,8 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	flags.BoolVar(&f.mcc, "mcc", false, "print the StateSpace lines of the Model Checking Contest")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no plan and no progress")
-	flags.BoolVar(&f.symbolic, "symbolic", false, "explore sets of markings as decision diagrams, "+
-		"in one process: for nets with too many markings to store each")
+	flags.StringVar(&f.engine, "engine", engineAuto, "`ENGINE` that explores: explicit, each "+
+		"marking; symbolic, sets of markings in one process; or auto, both at the same time")
 	flags.StringVar(&f.order, "order", string(explore.BreadthFirst),
 		"`ORDER` of the search: bfs, level by level, which gives the depth; or any")
 	flags.StringVar(&f.trace, "trace", "",
@@ -140,7 +145,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.direct, "direct", true, "access memory directly where that is possible; "+
 		"--direct=false uses one-sided operations everywhere, for tests")
 	flags.BoolVar(&f.check, "check", false, "verify the whole set after the search, and say so")
-	completeFlags(cmd, map[string][]cobra.Completion{"order": {"bfs", "any"},
+	completeFlags(cmd, map[string][]cobra.Completion{"engine": engines, "order": {"bfs", "any"},
 		"trace": {"deadlock", "witness"}, "encoding": encodings,
 		"access": {"auto", "one-sided", "shipped"}})
 }
@@ -254,9 +259,22 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if f.symbolic {
+	switch {
+	case f.engine == engineSymbolic:
 		return f.exploreSymbolic(ctx, caught, net, opts.Mem, properties)
+	case f.engine == engineAuto && !launched:
+		if mem, err := memoryFor(opts.Mem); err == nil && mem/besideShare >= leastBeside {
+			return f.exploreBoth(ctx, caught, net, mem, opts, properties)
+		}
 	}
+	show := &display{quiet: f.quiet}
+	return f.search(ctx, caught, net, opts, properties, show, f.print)
+}
+
+// search searches the net, and has rank 0 pass on the answer.
+func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net *petri.Net,
+	opts explore.Options, properties []property.Property, show *display,
+	pass func(answer) error) error {
 	var join []farhash.Option
 	if !f.direct {
 		join = append(join, farhash.OneSided())
@@ -265,18 +283,19 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 		opts.Trace = packing.Witnesses(properties)
 	}
 	search := packing.NewSearch(net, properties...)
-	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
+	err := farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		opts := opts
-		show := &display{quiet: f.quiet}
 		if job.Rank() == 0 {
 			opts.Progress = show.update
 		}
 		res, p, err := search.Run(ctx, job, opts)
-		show.close()
+		if job.Rank() == 0 {
+			show.close()
+		}
 		if err == nil && job.Rank() == 0 {
 			var a answer
 			if a, err = newAnswer(net, res, p); err == nil {
-				err = f.print(a)
+				err = pass(a)
 			}
 		}
 		if err == nil {
@@ -301,9 +320,9 @@ func (f *exploreFlags) checkLaunched() (launched bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if launched && f.symbolic {
-		return false, usage(fmt.Errorf("--symbolic explores in one process, and %s has started "+
-			"ranks", launcher))
+	if launched && f.engine == engineSymbolic {
+		return false, usage(fmt.Errorf("--engine symbolic explores in one process, and %s has "+
+			"started ranks", launcher))
 	}
 	if launched && f.ranksGiven && !f.quiet {
 		fmt.Fprintf(os.Stderr, "farhash: -n is ignored: %s has started the ranks\n", launcher)

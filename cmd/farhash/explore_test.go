@@ -15,7 +15,7 @@ import (
 )
 
 // keys are the keys of the JSON object of a complete search.
-var keys = []string{"arcs", "complete", "deadlocks", "depth", "encoding",
+var keys = []string{"arcs", "complete", "deadlocks", "depth", "encoding", "engine",
 	"maxTokensMarking", "maxTokensPlace", "model", "places", "ranks", "seconds", "states",
 	"transitions"}
 
@@ -46,7 +46,7 @@ func expected(t *testing.T, n *petri.Net) map[string]any {
 	if err != nil || !r.Complete {
 		t.Fatalf("naive: %+v, %v", r, err)
 	}
-	o := map[string]any{"model": n.Name, "complete": true}
+	o := map[string]any{"model": n.Name, "complete": true, "engine": "explicit"}
 	for key, number := range map[string]int{
 		"places": len(n.Places), "transitions": len(n.Transitions), "states": r.States,
 		"arcs": r.Arcs, "depth": r.Depth, "deadlocks": r.Deadlocks,

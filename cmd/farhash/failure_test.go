@@ -23,7 +23,7 @@ func TestExploreUsage(t *testing.T) {
 		flags   []string
 	}{
 		{"unknown flag: --depth", []string{"--depth"}},
-		{"unknown flag: --sumbolic; did you mean --symbolic?", []string{"--sumbolic"}},
+		{"unknown flag: --engin; did you mean --engine?", []string{"--engin", "auto"}},
 		{`--order must be bfs or any, not "dfs"`, []string{"--order", "dfs"}},
 		{`--encoding must be word, tree, element or fingerprint, not "bits"`,
 			[]string{"--encoding", "bits"}},

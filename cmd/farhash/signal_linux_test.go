@@ -16,7 +16,8 @@ import (
 // endless are arguments for a search that runs until a signal ends it.
 func endless(t *testing.T, flags ...string) []string {
 	t.Helper()
-	return append([]string{"explore", family(t, "philosophers", "30"), "--mem", "4GiB"}, flags...)
+	return append([]string{"explore", family(t, "philosophers", "30"), "--mem", "4GiB",
+		"--engine", "explicit"}, flags...)
 }
 
 func send(t *testing.T, pid int, s syscall.Signal) {
@@ -253,7 +254,7 @@ func TestProgressOnTerminal(t *testing.T) {
 func TestInterruptSymbolic(t *testing.T) {
 	path := family(t, "kanban", "2000") // its lists are long
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		c := startSearch(t, "explore", path, "--symbolic", "--json", "--mem", "1GiB")
+		c := startSearch(t, "explore", path, "--engine", "symbolic", "--json", "--mem", "1GiB")
 		send(t, c.Process.Pid, s)
 		c.finish()
 		if o := object(t, c); c.code() != code || o["complete"] != false || o["states"] != nil ||

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/plural"
@@ -22,25 +20,7 @@ import (
 	"github.com/farhash/farhash/symbolic"
 )
 
-// explicitOnly are the flags of explore that have no meaning with --symbolic.
-var explicitOnly = []string{"ranks", "order", "trace", "checkpoint", "every", "resume", "encoding",
-	"access", "direct", "check"}
-
-// checkSymbolic refuses flags that --symbolic does not go with.
-func (f *exploreFlags) checkSymbolic(cmd *cobra.Command) error {
-	if !f.symbolic {
-		return nil
-	}
-	for _, name := range explicitOnly {
-		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--symbolic and --%s exclude each other: sets of markings are "+
-				"explored in one process, without ranks, levels and traces", name)
-		}
-	}
-	return nil
-}
-
-// symbolicAnswer is what explore --symbolic prints. The fields are named as in --json.
+// symbolicAnswer is what explore prints of sets of markings. The fields are named as in --json.
 type symbolicAnswer struct {
 	Model            string   `json:"model"`
 	Places           int      `json:"places"`
@@ -68,31 +48,32 @@ type symbolicAnswer struct {
 // exploreSymbolic explores a net as sets of markings and prints the answer.
 func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Signal,
 	net *petri.Net, mem uint64, properties []property.Property) error {
-	if mem == 0 {
-		left, err := memory.Now()
-		if err != nil {
-			return fmt.Errorf("how much memory there is cannot be found (%w); give --mem", err)
-		}
-		mem = left.Bytes / 5 * 4
+	mem, err := memoryFor(mem)
+	if err != nil {
+		return err
 	}
-	order := diagram.Choose(net)
-	if !f.quiet {
-		fmt.Fprintf(os.Stderr, "plan: up to %s for sets of markings, places ordered by %s\n",
-			memory.Format(mem), order.Name)
-	}
-	res, err := diagram.Explore(ctx, net, diagram.Options{MaxBytes: mem, Order: order},
+	show := &display{quiet: f.quiet, alone: true}
+	show.announceSets(mem)
+	res, err := diagram.Explore(ctx, net, diagram.Options{MaxBytes: mem, Progress: show.sets},
 		properties...)
+	show.close()
+	return f.finishSymbolic(ctx, caught, net, properties, res, err)
+}
+
+// finishSymbolic prints a result, or what has kept from it.
+func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Signal,
+	net *petri.Net, properties []property.Property, res *diagram.Result, err error) error {
 	a := symbolicAnswer{Model: net.Name, Places: len(net.Places),
-		Transitions: len(net.Transitions), Engine: "symbolic"}
+		Transitions: len(net.Transitions), Engine: engineSymbolic}
 	code := 0
 	full, unsupported := (*symbolic.FullError)(nil), (*diagram.UnsupportedError)(nil)
 	switch {
 	case errors.As(err, &full):
 		a.Reason, code = string(explore.MemoryFull), exitIncomplete
-		a.detail = fmt.Sprintf(": %s in use; give more by --mem, or explore without --symbolic",
+		a.detail = fmt.Sprintf(": %s in use; give more by --mem, or take --engine explicit",
 			plural.Of(int(full.Nodes), "node"))
 	case errors.As(err, &unsupported):
-		return usage(fmt.Errorf("--symbolic: %w", err))
+		return usage(fmt.Errorf("--engine symbolic: %w", err))
 	case err != nil && ctx.Err() != nil:
 		a.Reason, code = string(explore.Interrupted), interruptCode(caught)
 	case err != nil:
@@ -167,11 +148,13 @@ func (a *symbolicAnswer) printText(w io.Writer) {
 		} else {
 			fmt.Fprint(t, "arcs\tnot counted: it would take too long\n")
 		}
+		fmt.Fprint(t, "depth\tnot counted: sets of markings have no levels\n")
 		fmt.Fprintf(t, "deadlocks\t%v\n", a.Deadlocks)
 		fmt.Fprintf(t, "max tokens in a place\t%d\n", *a.MaxTokensPlace)
 		fmt.Fprintf(t, "max tokens in a marking\t%d\n", *a.MaxTokensMarking)
 		fmt.Fprintf(t, "seconds\t%.3f\tby %s, places ordered by %s\n", a.Seconds, a.Strategy,
 			a.PlaceOrder)
+		fmt.Fprintf(t, "engine\t%s\n", a.Engine)
 		fmt.Fprintf(t, "nodes\t%d\tof the set; %s in all\n", a.Nodes, memory.Format(a.Bytes))
 		_ = t.Flush()
 	}

@@ -23,7 +23,7 @@ func TestSymbolicJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		path, want := family(t, name, fmt.Sprint(size)), mapWith(expected(t, n), "depth", nil)
-		got := exploreJSON(t, "explore", path, "--symbolic", "--json")
+		got := exploreJSON(t, "explore", path, "--engine", "symbolic", "--json")
 		for key, value := range mapWith(want, "engine", "symbolic") {
 			if got[key] != value {
 				t.Errorf("%s: %s is %v, not %v", name, key, got[key], value)
@@ -40,8 +40,9 @@ func TestSymbolicJSON(t *testing.T) {
 // TestSymbolicText: what is printed of 3^200 states.
 func TestSymbolicText(t *testing.T) {
 	path := family(t, "philosophers", "200")
-	c := execute(t, "explore", path, "--symbolic", "--always", "tokens(Eat_1, Eat_2) <= 1",
-		"--sometimes", "deadlock", "--bound", "tokens(Eat_1, Eat_3)", "--examination", "OneSafe")
+	c := execute(t, "explore", path, "--engine", "symbolic", "--always",
+		"tokens(Eat_1, Eat_2) <= 1", "--sometimes", "deadlock", "--bound",
+		"tokens(Eat_1, Eat_3)", "--examination", "OneSafe")
 	states := new(big.Int).Exp(big.NewInt(3), big.NewInt(200), nil)
 	for _, want := range []string{"Philosophers-200: 1000 places, 1000 transitions\n",
 		fmt.Sprintf("states                   %v\n", states),
@@ -57,7 +58,7 @@ func TestSymbolicText(t *testing.T) {
 		!strings.HasPrefix(text, "plan: up to ") {
 		t.Errorf("exit code %d, stderr %q", c.code(), text)
 	}
-	c = execute(t, "explore", path, "--symbolic", "--quiet", "--mcc")
+	c = execute(t, "explore", path, "--engine", "symbolic", "--quiet", "--mcc")
 	if want := fmt.Sprintf("STATE_SPACE STATES %v TECHNIQUES DECISION_DIAGRAMS "+
 		"PARALLEL_PROCESSING\n", states); c.code() != 0 || c.stderr.Len() > 0 ||
 		!strings.HasPrefix(c.stdout.String(), want) {
@@ -72,24 +73,24 @@ func TestSymbolicRefused(t *testing.T) {
 	for _, flags := range [][]string{{"-n", "2"}, {"--order", "any"}, {"--trace", "deadlock"},
 		{"--checkpoint", "x"}, {"--resume", "x"}, {"--encoding", "word"}, {"--check"},
 		{"--examination", "Liveness"}} {
-		c := execute(t, append([]string{"explore", path, "--symbolic"}, flags...)...)
-		if c.code() != exitUsage || !strings.Contains(c.stderr.String(), "--symbolic") {
+		c := execute(t, append([]string{"explore", path, "--engine", "symbolic"}, flags...)...)
+		if c.code() != exitUsage || !strings.Contains(c.stderr.String(), "--engine symbolic") {
 			t.Errorf("%q: exit code %d, stderr %q", flags, c.code(), &c.stderr)
 		}
 	}
-	c := execute(t, launched(t, "2", "explore", path, "--symbolic")...)
-	if !strings.Contains(c.stderr.String(), "--symbolic explores in one process") {
+	c := execute(t, launched(t, "2", "explore", path, "--engine", "symbolic")...)
+	if !strings.Contains(c.stderr.String(), "--engine symbolic explores in one process") {
 		t.Errorf("two ranks: exit code %d, stderr %q", c.code(), &c.stderr)
 	}
-	c = execute(t, "explore", path, "--symbolic", "--mem", "4MiB", "--json", "--sometimes",
-		"deadlock")
+	c = execute(t, "explore", path, "--engine", "symbolic", "--mem", "4MiB", "--json",
+		"--sometimes", "deadlock")
 	o := object(t, c)
 	known := o["properties"].([]any)[0].(map[string]any)["answer"]
 	if c.code() != exitIncomplete || o["complete"] != false || o["states"] != nil ||
 		o["reason"] != "memory full" || known != nil {
 		t.Errorf("without memory: exit code %d, %v", c.code(), o)
 	}
-	c = execute(t, "explore", path, "--symbolic", "--mem", "4MiB")
+	c = execute(t, "explore", path, "--engine", "symbolic", "--mem", "4MiB")
 	if text := c.stdout.String(); c.code() != exitIncomplete ||
 		!strings.Contains(text, "INCOMPLETE: memory full: ") || strings.Contains(text, "states") {
 		t.Errorf("without memory: exit code %d, %s", c.code(), text)

@@ -23,6 +23,9 @@ type Options struct {
 	Strategy symbolic.Strategy
 	// Order of the places; the zero value has Choose find one.
 	Order Order
+	// Progress is called about every 10 ms by each strategy, which waits until it returns: so it
+	// may also have the strategy pause. Two strategies may call it at the same time.
+	Progress func(Snapshot)
 }
 
 // Result is what was found. All numbers are exact.
@@ -89,7 +92,10 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 		return nil, errors.New("the net has no places, and so no markings to explore")
 	}
 	if opts.Order.Places == nil {
-		opts.Order = Choose(net)
+		opts.Order = choose(net, opts.ordering(ctx, len(net.Places)))
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 	}
 	if opts.Strategy != "" {
 		res, err = explore(ctx, net, opts, properties)
@@ -144,7 +150,8 @@ func race(ctx context.Context, net *petri.Net, opts Options,
 // explore explores a net by the strategy of opts.
 func explore(ctx context.Context, net *petri.Net, opts Options,
 	properties []property.Property) (_ *Result, err error) {
-	s, err := symbolic.New(ctx, symbolic.Config{Levels: len(net.Places), MaxBytes: opts.MaxBytes})
+	s, err := symbolic.New(ctx, symbolic.Config{Levels: len(net.Places), MaxBytes: opts.MaxBytes,
+		Progress: opts.progress(len(net.Places))})
 	if err != nil {
 		return nil, err
 	}

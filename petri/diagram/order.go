@@ -3,6 +3,7 @@ package diagram
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/farhash/farhash/petri"
@@ -18,6 +19,7 @@ type Order struct {
 const (
 	forceRounds  = 200        // of FORCE at most
 	forcePatient = 10         // rounds without a better order
+	forceWork    = 3          // steps for each place of a transition in a round
 	widest       = 60         // places of a transition that makes neighbours of all its places
 	greedySteps  = 30_000_000 // places times places and arcs
 )
@@ -26,7 +28,10 @@ const (
 // (Cuthill and McKee 1969, for nets Meijer and van de Pol, NFM 2016); Noack (1999), who
 // adds the place next that is closest to the ones before it; and each improved by FORCE (Aloul,
 // Markov and Sakallah, GLSVLSI 2003). Each is tried from both ends.
-func Orders(net *petri.Net) []Order {
+func Orders(net *petri.Net) []Order { return orders(net, func(int) bool { return true }) }
+
+// orders finds orders as long as more is true, which is asked often and told the steps to come.
+func orders(net *petri.Net, more func(steps int) bool) []Order {
 	places := make([]int, len(net.Places))
 	for i := range places {
 		places[i] = i
@@ -38,11 +43,11 @@ func Orders(net *petri.Net) []Order {
 	}
 	starts := []Order{{"file", places}, {"cuthill-mckee", cuthillMcKee(touched, len(places))}}
 	if len(places)*(len(places)+arcs) <= greedySteps {
-		starts = append(starts, Order{"noack", noack(net)})
+		starts = append(starts, Order{"noack", noack(net, more)})
 	}
 	var all []Order
 	for _, o := range starts {
-		all = append(all, o, Order{o.Name + ", FORCE", force(touched, o.Places)})
+		all = append(all, o, Order{o.Name + ", FORCE", force(touched, o.Places, more)})
 	}
 	for _, o := range slices.Clone(all) {
 		back := slices.Clone(o.Places)
@@ -55,8 +60,13 @@ func Orders(net *petri.Net) []Order {
 // Choose is the order of the least weighted span: the sum over all transitions of how many levels
 // they extend over, where levels near the first count up to twice.
 func Choose(net *petri.Net) Order {
+	return choose(net, func(int) bool { return true })
+}
+
+// choose chooses one of the orders that were found as long as more is true.
+func choose(net *petri.Net, more func(steps int) bool) Order {
 	touched := touchedBy(net)
-	return slices.MinFunc(Orders(net), func(a, b Order) int {
+	return slices.MinFunc(orders(net, more), func(a, b Order) int {
 		return cmp.Compare(span(touched, inverse(a.Places)), span(touched, inverse(b.Places)))
 	})
 }
@@ -102,10 +112,14 @@ func span(touched [][]int, levels []int) (sum float64) {
 
 // force moves each place to the middle of its transitions, and these to the middle of their places,
 // as long as that gives a better order.
-func force(touched [][]int, order []int) []int {
+func force(touched [][]int, order []int, more func(steps int) bool) []int {
 	levels := inverse(order)
 	best, least := levels, span(touched, levels)
-	for round, since := 0, 0; round < forceRounds && since < forcePatient; round++ {
+	steps := len(order) * bits.Len(uint(len(order)))
+	for _, places := range touched {
+		steps += forceWork * len(places)
+	}
+	for round, since := 0, 0; round < forceRounds && since < forcePatient && more(steps); round++ {
 		sum, n := make([]float64, len(levels)), make([]float64, len(levels))
 		for _, places := range touched {
 			middle := 0.0
@@ -186,7 +200,7 @@ func spread(next [][]int, from int, seen []bool) []int {
 
 // noack adds, one after the other, the place whose transitions have most of their places in the
 // order already. Places that a transition takes from and places that it adds to attract each other.
-func noack(net *petri.Net) []int {
+func noack(net *petri.Net, more func(steps int) bool) []int {
 	taking, adding := make([][]int, len(net.Places)), make([][]int, len(net.Places))
 	for i := range net.Transitions {
 		for _, a := range net.Transitions[i].In {
@@ -200,7 +214,14 @@ func noack(net *petri.Net) []int {
 	share := func(n float64, arcs []petri.Arc) float64 { return n / max(1, float64(len(arcs))) }
 	var order []int
 	used := make([]bool, len(net.Places))
+	arcs := len(net.Places)
+	for i := range net.Transitions {
+		arcs += len(net.Transitions[i].In) + len(net.Transitions[i].Out)
+	}
 	for range net.Places {
+		if !more(arcs) {
+			break
+		}
 		best, most := -1, -1.0
 		for p := range net.Places {
 			if used[p] {
@@ -227,6 +248,11 @@ func noack(net *petri.Net) []int {
 		}
 		for _, i := range adding[best] {
 			out[i]++
+		}
+	}
+	for p := range net.Places { // where it was to end
+		if !used[p] {
+			order = append(order, p)
 		}
 	}
 	return order

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/petri/diagram"
+	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/symbolic"
+)
+
+// TestEngineAuto: of few states the search answers, with the depth, of many the symbolic engine.
+func TestEngineAuto(t *testing.T) {
+	got := exploreJSON(t, "explore", family(t, "philosophers", "7"), "--json", "--mem", "1GiB")
+	if got["engine"] != engineExplicit || got["depth"] != 7. || got["states"] != 2187. {
+		t.Errorf("3^7 states: %v", got)
+	}
+	path := family(t, "philosophers", "100")
+	c := execute(t, "explore", path, "--mem", "1GiB", "--sometimes", "deadlock", "--always",
+		"not deadlock", "--bound", "tokens(Eat_1)")
+	states := new(big.Int).Exp(big.NewInt(3), big.NewInt(100), nil)
+	for _, want := range []string{fmt.Sprintf("\nstates                   %v\n", states),
+		"\nengine                   symbolic\n", "\nsometimes deadlock   true\n",
+		"\nalways not deadlock  false\n", "\nbound tokens(Eat_1)  1\n"} {
+		if !strings.Contains(c.stdout.String(), want) || c.code() != 0 {
+			t.Errorf("3^100 states: exit code %d, %q is not in:\n%s%s", c.code(), want, &c.stdout,
+				&c.stderr)
+		}
+	}
+}
+
+// TestEngineFlags: auto is explicit where a flag asks for what only that has.
+func TestEngineFlags(t *testing.T) {
+	for _, c := range []struct {
+		args, engine, says string
+	}{
+		{"", engineAuto, ""},
+		{"--json --mem 4GiB --bound tokens(a) --ranks 3", engineAuto, ""},
+		{"--order bfs", engineExplicit, ""},
+		{"--trace deadlock", engineExplicit, ""},
+		{"--checkpoint x --every 1m", engineExplicit, ""},
+		{"--resume x", engineExplicit, ""},
+		{"--encoding word", engineExplicit, ""},
+		{"--access shipped", engineExplicit, ""},
+		{"--direct=false", engineExplicit, ""},
+		{"--check", engineExplicit, ""},
+		{"--engine explicit --check", engineExplicit, ""},
+		{"--engine symbolic", engineSymbolic, ""},
+		{"--engine symbolic --check", engineSymbolic, "--engine symbolic and --check exclude"},
+		{"--engine both", "both", "--engine must be auto, explicit or symbolic"},
+	} {
+		var f exploreFlags
+		cmd := &cobra.Command{}
+		f.register(cmd)
+		err := cmd.ParseFlags(strings.Fields(c.args))
+		if err == nil {
+			err = f.checkEngine(cmd)
+		}
+		if text := fmt.Sprint(err); f.engine != c.engine ||
+			(err != nil) != (c.says != "") || !strings.Contains(text, c.says) {
+			t.Errorf("%q: engine %q, %v", c.args, f.engine, err)
+		}
+	}
+}
+
+// TestPace: how long the symbolic engine pauses beside a search of two ranks on two cores.
+func TestPace(t *testing.T) {
+	p := &pace{begin: time.Now(), share: 0.04, ranks: 2, free: make(chan struct{}),
+		show: &display{quiet: true}, least: new(big.Int)}
+	p.plan(explore.Plan{States: 1e6})
+	at := func(lookups, ordering int, states int64) time.Duration {
+		s := diagram.Snapshot{Strategy: symbolic.Loops, Ordering: ordering}
+		s.Stats.Lookups = uint64(lookups)
+		if states > 0 {
+			s.States = big.NewInt(states)
+		}
+		return p.pause(s)
+	}
+	within := func(what string, got, least, most time.Duration) {
+		t.Helper()
+		if got < least-time.Minute/2 || got > most { // the test may take a while itself
+			t.Errorf("%s: a pause of %v, not %v to %v", what, got, least, most)
+		}
+	}
+	within("at the beginning", at(1e6, 1e6, 0), 0, 0)
+	within("after 15 s", at(100e6, 1e6, 0), 368*time.Second, 370*time.Second)
+	within("after 1 s of ordering", at(100e6, 250e6, 0), 393*time.Second, 395*time.Second)
+	within("with 10^9 markings", at(100e6, 0, 1e9), 293*time.Second, 295*time.Second)
+	within("with 10^10 markings", at(100e6, 0, 1e10), 0, 0)
+	if !p.fits(big.NewInt(2e6)) || p.fits(big.NewInt(2e6+1)) {
+		t.Error("twice as many markings as planned are not the limit")
+	}
+	stopped := 0
+	p.over = func() {
+		stopped++
+		p.release()
+	}
+	p.hold(t.Context(), diagram.Snapshot{States: big.NewInt(3e6)})
+	p.hold(t.Context(), diagram.Snapshot{States: big.NewInt(4e6)})
+	if stopped != 1 {
+		t.Errorf("a search that cannot end was stopped %d times", stopped)
+	}
+}
+
+// TestFirstAnswer: which answers end the other engine.
+func TestFirstAnswer(t *testing.T) {
+	known, unknown := propertyAnswer{Answer: []byte("true")}, propertyAnswer{Answer: []byte("null")}
+	for what, c := range map[string]struct {
+		answer *answer
+		err    error
+		want   bool
+	}{
+		"none":     {nil, errors.New("it failed"), false},
+		"complete": {&answer{Complete: true}, nil, true},
+		"decided":  {&answer{Reason: "decided", Properties: []propertyAnswer{known}}, nil, true},
+		"unknown": {&answer{Complete: true, Properties: []propertyAnswer{known, unknown}}, nil,
+			false},
+		"no memory": {&answer{Reason: "memory full"}, &exitError{code: exitIncomplete}, false},
+	} {
+		if b := (&both{answer: c.answer, err: c.err}); b.exact() != c.want {
+			t.Errorf("of the search, %s: exact is %v", what, !c.want)
+		}
+	}
+	p := newPace(2, &display{quiet: true})
+	p.plan(explore.Plan{States: 1e9})
+	for what, c := range map[string]struct {
+		states, arcs *big.Int
+		asked        bool
+		want         bool
+	}{
+		"few":             {big.NewInt(fewStates), big.NewInt(1), false, true},
+		"many":            {big.NewInt(fewStates + 1), big.NewInt(1), false, false},
+		"no arcs":         {big.NewInt(fewStates + 1), nil, false, true},
+		"arcs of no use":  {big.NewInt(fewStates + 1), nil, true, false},
+		"more than fit":   {big.NewInt(3e9), nil, false, false},
+		"few, properties": {big.NewInt(7), nil, true, true},
+	} {
+		b := &both{pace: p, res: &diagram.Result{States: c.states, Arcs: c.arcs}}
+		if c.asked {
+			b.properties = append(b.properties, property.Property{})
+		}
+		if b.waits() != c.want {
+			t.Errorf("of the symbolic engine, %s: waits is %v", what, !c.want)
+		}
+	}
+}
