@@ -83,7 +83,7 @@ func (w *worker) announce(ctx context.Context, fresh []witness) error {
 		if err := w.control.set(ctx, cell+1, f.name); err != nil {
 			return err
 		}
-		if err := w.control.set(ctx, cell, w.level+1); err != nil {
+		if err := w.control.set(ctx, cell, f.level(w.level)+1); err != nil {
 			return err
 		}
 	}

@@ -72,6 +72,13 @@
 // A state is examined when it is expanded, not when it is found: it is unpacked then, and its
 // successors are known. So what the last level would show is known up to one level later.
 //
+// # Walks
+//
+// With [Options].Walk each rank spends a share of its time on random walks, if its expander is a
+// [Walker]: a millisecond at a time, between blocks, from the tenth millisecond on at a share of a
+// tenth. Walks are not in the visited set, and not counted. A finding of a walk has for its
+// witness the number and the length of the walk, by which the model repeats it.
+//
 // # Liveness
 //
 // [Options].Live asks a further question of a complete search: is from every state a state reached
@@ -231,6 +238,7 @@
 //	liveness.go     after the search: is a finding still reached from every state
 //	trace.go        after the search: a shortest way to a state
 //	worker.go       the search of a rank: take a block, expand it, insert what it leads to
+//	walk.go         random walks beside the search
 //	commands.go     what all ranks do together: stop, save
 //	checkpoint.go   the search in a file
 //	memory.go       the budget

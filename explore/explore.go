@@ -75,6 +75,8 @@ type Result struct {
 	// nothing was asked for, or nothing of it was found.
 	Trace  []Step
 	Traced int // the finding that Trace leads to, or Deadlock, or Stranded
+	// Walks have shown these findings first: there is no Trace to them. nil without Options.Walk.
+	Walks map[int]Walk
 
 	// Live is what is known about Options.Live; nil if nothing was asked, or the search is not
 	// complete.
@@ -222,6 +224,9 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 	}
 	if s.loss == nil {
 		err = s.answerLive(ctx, uncancelled, res)
+	}
+	if err == nil && s.loss == nil {
+		err = s.collectWalks(uncancelled, res)
 	}
 	if err == nil && s.loss == nil {
 		err = s.trace(uncancelled, res)

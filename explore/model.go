@@ -229,6 +229,7 @@ type findings struct {
 type witness struct {
 	finding int // or Deadlock
 	name    uint64
+	length  int // of the walk with this name that has met it; 0: it is the name of a state
 }
 
 func newFindings(live []uint64) findings {
@@ -245,7 +246,7 @@ func (f *findings) look(fresh []witness, name uint64) []witness {
 		if f.live[i] == 0 {
 			return false
 		}
-		fresh = append(fresh, witness{i, name})
+		fresh = append(fresh, witness{finding: i, name: name})
 		return true
 	})
 	f.n = len(f.live) - len(f.unseen)

@@ -47,6 +47,10 @@ type Options struct {
 	// encoding than EncodingFingerprint. With Resume it is mostly unknown: a checkpoint
 	// does not say how its states were reached.
 	Live []int
+	// Walk is the share of the time, up to 0.9, in which each rank walks at random, if the model's
+	// expanders are Walkers. What a walk finds may be far from the initial states, and the search
+	// may not come there. The model can repeat the walks: Result.Walks. 0: no walks.
+	Walk float64
 	// Progress is called on rank 0 each second, from a goroutine of its own.
 	Progress func(Snapshot)
 	// progressEvery is the time between calls of Progress; 0 means a second. Tests set it.
@@ -96,6 +100,9 @@ func (o *Options) complete() error {
 	}
 	if len(o.Trace) > 0 && o.Resume != "" {
 		return errors.New("explore: a resumed search cannot trace; search from the beginning")
+	}
+	if !(o.Walk >= 0 && o.Walk <= maxWalk) {
+		return fmt.Errorf("explore: %v of the time for walks; use 0 to %v", o.Walk, maxWalk)
 	}
 	if o.CheckpointEvery <= 0 {
 		o.CheckpointEvery = 10 * time.Minute

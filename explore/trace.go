@@ -27,7 +27,9 @@ func (s *search) trace(ctx context.Context, res *Result) error {
 		}
 		if at != nil {
 			res.Traced = target
-			res.Trace, err = s.wayTo(ctx, at)
+			if at.walk() == nil {
+				res.Trace, err = s.wayTo(ctx, at)
+			}
 			return err
 		}
 	}

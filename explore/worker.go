@@ -49,6 +49,7 @@ type worker struct {
 	longest   int      // words of a batch so far
 	heap      uint64   // most bytes of frontier and log so far
 	moved     uint64   // cellTables when this rank, without work, looked last
+	walks     walks
 }
 
 func newWorker(s *search) *worker {
@@ -65,6 +66,7 @@ func newWorker(s *search) *worker {
 	}
 	w.results = make([]set.Result, insertBatches*w.full)
 	w.names = make([]uint64, insertBatches*w.full)
+	w.walks = s.newWalks()
 	w.pool.taskWords = s.taskWords
 	w.now.pool, w.next.pool = &w.pool, &w.pool
 	if s.logs() {
@@ -91,6 +93,9 @@ func (w *worker) loop(ctx, uncancelled context.Context) error {
 		worked, err = w.work(uncancelled)
 		if err == nil && !worked {
 			worked, err = w.wait(uncancelled)
+		}
+		if err == nil {
+			err = w.walk(uncancelled)
 		}
 		if worked {
 			pace.Reset()
@@ -238,7 +243,8 @@ func (w *worker) settle(ctx context.Context, g *gathered, to *frontier, parity i
 	w.arcs += g.arcs
 	copy(w.shown, g.findings)
 	if w.dead == 0 && g.dead > 0 {
-		g.fresh = append(g.fresh, witness{Deadlock, w.name(g.deadlocked)})
+		g.fresh = append(g.fresh, witness{finding: Deadlock,
+			name: w.name(g.deadlocked)})
 	}
 	w.dead += g.dead
 	if len(g.fresh) > 0 {

@@ -54,6 +54,8 @@ type answer struct {
 	Saved   string `json:"checkpoint,omitempty"` // to continue from after the loss
 	// Only when asked for and found: the ids of the transitions.
 	Trace *[]string `json:"trace,omitempty"`
+	// TraceByWalk: a random walk has found the trace, and a shorter one may exist.
+	TraceByWalk bool `json:"traceByWalk,omitempty"`
 	// LiveSeconds is the time for liveness after a complete search.
 	LiveSeconds *float64 `json:"liveSeconds,omitempty"`
 	// What was asked for, in that order.
@@ -104,10 +106,13 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 			a.goal = "a marking that shows " + printable(known.Property.Name)
 		}
 	}
-	if res.Trace == nil {
+	firings, err := p.Firings(res.Trace)
+	if walk, ok := res.Walks[res.Traced]; ok {
+		a.TraceByWalk = true
+		firings, err = p.Walked(res.Traced, walk)
+	} else if res.Trace == nil {
 		return a, nil
 	}
-	firings, err := p.Firings(res.Trace)
 	if err != nil {
 		return a, err
 	}
@@ -258,8 +263,11 @@ func (a *answer) printTrace(w io.Writer) {
 	case len(*a.Trace) == 0:
 		fmt.Fprintf(w, "the initial marking is %s\n", a.goal)
 	default:
-		fmt.Fprintf(w, "shortest firing sequence to %s, %s:\n", a.goal,
-			plural.Of(len(*a.Trace), "firing"))
+		which := "shortest firing sequence to "
+		if a.TraceByWalk {
+			which = "a random walk found a firing sequence, perhaps not a shortest one, to "
+		}
+		fmt.Fprintf(w, "%s%s, %s:\n", which, a.goal, plural.Of(len(*a.Trace), "firing"))
 		for _, id := range *a.Trace {
 			fmt.Fprintf(w, "  %s\n", printable(id))
 		}

@@ -40,7 +40,8 @@ type exploreFlags struct {
 	maxNet             string
 	asked              asked
 	every              time.Duration
-	resumeCommand      string // without --resume
+	walk               float64 // percent
+	resumeCommand      string  // without --resume
 }
 
 func newExplore() *cobra.Command {
@@ -130,6 +131,8 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 		"print a shortest firing sequence to a `KIND` of marking: deadlock; or witness, one that "+
 			"answers a property")
 	f.asked.register(flags)
+	flags.Float64Var(&f.walk, "walk", 10, "`PERCENT` of the time for random walks towards what "+
+		"properties ask for, 0 to 90; none without properties or with --trace deadlock")
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory of all ranks together, such as 2GiB "+
 		"(default: 80% of the available memory)")
 	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest `SIZE` of the net's file")
@@ -192,6 +195,12 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 	if f.trace != "" && f.resume != "" {
 		return opts, errors.New("--trace and --resume exclude each other: " +
 			"a checkpoint does not contain how its states were reached")
+	}
+	if !(f.walk >= 0 && f.walk <= 90) {
+		return opts, fmt.Errorf("--walk must be 0 to 90 percent, not %v", f.walk)
+	}
+	if opts.Walk = f.walk / 100; f.trace == "deadlock" {
+		opts.Walk = 0 // a shortest way is wanted
 	}
 	if f.every <= 0 {
 		return opts, fmt.Errorf("--every must be positive, not %v", f.every)

@@ -96,6 +96,8 @@ type propertyAnswer struct {
 	AtLeast *int64 `json:"atLeast,omitempty"`
 	// Structural: the structure of the net gave the answer, not its markings.
 	Structural bool `json:"structural,omitempty"`
+	// ByWalk: a random walk found it.
+	ByWalk bool `json:"byWalk,omitempty"`
 	// Transition can not fire any more, or not at all, so that the net is not live.
 	Transition string `json:"transition,omitempty"`
 	// Reason says why liveness is unknown after a complete search.
@@ -104,7 +106,7 @@ type propertyAnswer struct {
 
 func newPropertyAnswer(net *petri.Net, a packing.Answer) propertyAnswer {
 	p := propertyAnswer{Name: a.Property.Name, Structural: a.Structural, Reason: a.Reason,
-		Answer: json.RawMessage("null")}
+		ByWalk: a.Walk != nil, Answer: json.RawMessage("null")}
 	if a.Transition >= 0 {
 		p.Transition = net.Transitions[a.Transition].ID
 	}
@@ -137,6 +139,8 @@ func printProperties(w io.Writer, properties []propertyAnswer) {
 			text = "unknown"
 		case p.Structural:
 			text += "\tby structure"
+		case p.ByWalk:
+			text += "\tby a random walk"
 		}
 		if p.Transition != "" {
 			text += "\t" + printable(p.Transition) + " never fires, or not again"

@@ -152,3 +152,28 @@ type="http://www.pnml.org/version-2009/grammar/ptnet"><page id="p0"><place id="a
 		t.Errorf("%s", &c.stdout)
 	}
 }
+
+// A random walk finds what the search does not come to, and says so.
+func TestExploreWalk(t *testing.T) {
+	path := family(t, "philosophers", "40")
+	asked := []string{"explore", path, "-q", "--sometimes", "deadlock", "--trace", "witness",
+		"--walk", "90"}
+	c := execute(t, append(asked, "-n", "2")...)
+	out := c.stdout.String()
+	if c.code() != 0 || !strings.Contains(out, "\nsometimes deadlock  true  by a random walk\n"+
+		"a random walk found a firing sequence, perhaps not a shortest one, to a marking that "+
+		"shows sometimes deadlock, ") {
+		t.Errorf("exit code %d, %s", c.code(), out)
+	}
+	o := exploreJSON(t, append(asked, "--json")...)
+	p := o["properties"].([]any)[0].(map[string]any)
+	if o["traceByWalk"] != true || p["byWalk"] != true || len(o["trace"].([]any)) < 40 {
+		t.Errorf("%v", o)
+	}
+	for _, percent := range []string{"-1", "91", "NaN"} {
+		if c := execute(t, "explore", path, "--walk="+percent); c.code() != exitUsage ||
+			!strings.Contains(c.stderr.String(), "--walk must be 0 to 90 percent, not "+percent) {
+			t.Errorf("exit code %d, %s", c.code(), &c.stderr)
+		}
+	}
+}

@@ -82,6 +82,10 @@
 // Open formulas read the tokens of the places that they need from the packed marking; decided
 // ones cost nothing.
 //
+// With explore.Options.Walk expanders also walk at random (package petri/randomwalk) towards a
+// question that is open, or a transition that has not been enabled yet. A walk's number has its
+// goal, and so each rank can repeat the walks of the others.
+//
 // # Invariants
 //
 //   - Every reachable marking that fits has exactly one packed form, and two
@@ -103,6 +107,7 @@
 //	expander.go    the successors of a marking
 //	examine.go     what a marking shows about properties
 //	peaks.go       the most tokens that an expander has seen
+//	walk.go        random walks to what is not answered yet
 //	packing.go     Packing: New, markings to packed ones and back
 //	questions.go   properties: what findings they need, and what findings answer
 //	simplify.go    what bounds and invariants decide of a formula

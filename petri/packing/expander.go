@@ -18,6 +18,7 @@ type expander struct {
 	findings []uint64
 	found    int       // of them that are not 0
 	examiner *examiner // nil where nothing is asked
+	walks    walks
 }
 
 var _ explore.Expander = (*expander)(nil)

@@ -2,6 +2,7 @@ package packing
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/petri"
@@ -36,6 +37,7 @@ type Packing struct {
 	initial   []uint64
 	program   *program
 	questions questions
+	tour      func() *tour // made for the first walk: many searches have none
 }
 
 // position says what a token in a place adds to the packed marking. A place
@@ -87,6 +89,7 @@ func newPacking(s *structure, guess int, asked []property.Property) (*Packing, e
 		return nil, err
 	}
 	p.program = compile(p)
+	p.tour = sync.OnceValue(p.makeTour)
 	return p, nil
 }
 

@@ -45,6 +45,8 @@ type Answer struct {
 	// not at all, where there is none; -1 if that is not the answer.
 	Transition int
 	Reason     string // why liveness is unknown after a complete search
+	// Walk has shown it, for Walked; nil if none has.
+	Walk *explore.Walk
 }
 
 // question is a property as a packing asks it.
@@ -233,8 +235,11 @@ func (p *Packing) Decided(findings []uint64) bool {
 func (p *Packing) Answers(res *explore.Result) []Answer {
 	var all []Answer
 	for i := range p.questions.list {
-		all = append(all, p.answer(&p.questions.list[i], res.Findings, res.Complete,
-			res.Live))
+		a := p.answer(&p.questions.list[i], res.Findings, res.Complete, res.Live)
+		if walk, ok := res.Walks[a.Witness]; ok {
+			a.Walk = &walk
+		}
+		all = append(all, a)
 	}
 	return all
 }
