@@ -44,7 +44,7 @@ or - for standard input, is of one of two formats, which its content says:
   .ldd  list decision diagrams, as LTSmin and Sylvan write them
   .bdd  binary decision diagrams, as DistBDD has them
 
-Petri nets are explored by farhash explore --symbolic.
+Petri nets are explored by farhash explore --engine symbolic.
 
 The strategy is the order in which relations are followed. loops and saturation complete
 what is below a level before they follow the relations that begin at it, loops for whole
