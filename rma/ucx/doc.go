@@ -29,8 +29,9 @@
 //
 // # Ranks that are lost
 //
-// A rank is lost when its connection to rank 0 ends and it has not left, when nothing comes on that
-// connection for three seconds, or when UCX reports an error of its endpoint. Operations on its
+// A rank is lost when its connection to rank 0 ends and it has not left, when it is on another host
+// and nothing comes from it for [Config].Silence, or when UCX reports an error of its endpoint.
+// Within a host, ranks are lost when their processes end, and only then. Operations on its
 // memory, in flight or later, end with an error that is an [rma.RankError]. Failed lists the rank,
 // collective calls fail, and operations among the others continue. A request to a lost rank ends
 // with an error whether its handler has run or not. Memory of a lost rank of the same host stays,
@@ -48,9 +49,10 @@
 //
 // # What the token protects, and what it does not
 //
-// A process that does not know the token does not become a rank: rank 0 reads 84 bytes from a new
+// A process that does not know the token does not become a rank: rank 0 reads 88 bytes from a new
 // connection at the rendezvous, for at most five seconds, and closes it. Rank 0 listens at the
-// given address and no other.
+// given address and no other. With more than 9 ranks, some others listen as well, each at a port
+// that the system chooses on the address of its connection to rank 0, and admit ranks alike.
 //
 // Messages between ranks are neither encrypted nor signed. UCX makes each rank listen at a port
 // that the system chooses, on every device for TCP, and does not authenticate connections there: a
@@ -77,8 +79,8 @@
 //
 // # How ranks meet
 //
-// Ranks connect in a star around rank 0 (rma/internal/star), which admits processes that know the
-// token. Barriers, and the messages by which ranks make a window, go through the star. Ranks
+// Ranks connect to rank 0, which admits processes that know the token, and to each other in a tree
+// (rma/internal/tree). Barriers, and messages by which ranks make a window, go through it. Ranks
 // exchange what identifies their hosts (kernel, /dev/shm and host name), have ranks of one host
 // share memory, and exchange the addresses of their UCX workers.
 //

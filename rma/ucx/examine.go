@@ -75,7 +75,7 @@ func (j *member) netDevices() string {
 	if os.Getenv(ucxdevices.Variable) != "" || j.p.transports != "" {
 		return ""
 	}
-	return ucxdevices.Reaching(names(), j.star.LocalAddr())
+	return ucxdevices.Reaching(names(), j.tree.LocalAddr())
 }
 
 // overTCP reports whether UCX may use TCP.

@@ -24,7 +24,7 @@ func (j *member) shareHosts(ctx context.Context, cfg Config) error {
 		return nil
 	}
 	if j.p.dies {
-		j.star.Close()
+		j.tree.Close()
 		return errors.New("a test has this rank die")
 	}
 	within, cancel := j.untilGone(ctx)
@@ -43,8 +43,8 @@ func (j *member) untilGone(ctx context.Context) (context.Context, context.Cancel
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		for {
-			_, change := j.star.States()
-			if gone := j.star.Gone(); gone != nil {
+			_, change := j.tree.States()
+			if gone := j.tree.Gone(); gone != nil {
 				cancel(gone)
 			}
 			if j.closing.Load() {
@@ -71,7 +71,7 @@ type onOneHost struct {
 func (o *onOneHost) Close() error {
 	err := o.Job.Close()
 	if !o.ucx.closing.Swap(true) {
-		o.ucx.star.Leave()
+		o.ucx.tree.Leave()
 		o.ucx.end(true)
 	}
 	return err

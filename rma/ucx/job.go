@@ -23,7 +23,7 @@ import (
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/neighbours"
 	"github.com/farhash/farhash/rma/internal/remote"
-	"github.com/farhash/farhash/rma/internal/star"
+	"github.com/farhash/farhash/rma/internal/tree"
 )
 
 // Built reports whether this program contains the engine.
@@ -44,7 +44,7 @@ const maxAddressBytes = 1 << 14
 // member is this process's membership in a job.
 type member struct {
 	c          *C.fu_job // nil where all ranks share memory
-	star       *star.Star
+	tree       *tree.Tree
 	place      string // in places
 	rank, size int
 	near       *neighbours.Group // the ranks of this host
@@ -66,9 +66,8 @@ var _ rma.Job = (*member)(nil)
 
 // overrides are settings for tests.
 type overrides struct {
-	host       string        // the name of this host; "" is the real one
-	transports string        // of UCX; "" leaves it to UCX_TLS
-	beat       time.Duration // of the star; 0 is its own
+	host       string // the name of this host; "" is the real one
+	transports string // of UCX; "" leaves it to UCX_TLS
 	atomics    atomicsMode
 	careless   bool // in the litmus test the owner of memory loses updates
 	dies       bool // it closes its connection when ranks have exchanged their hosts
@@ -111,12 +110,13 @@ var places sync.Map
 func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.Job, error) {
 	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
-	s, err := star.Join(within, star.Config{Rank: cfg.Rank, Size: cfg.Size,
-		Address: cfg.Rendezvous, Token: cfg.Token, Timeout: cfg.Timeout, Beat: p.beat})
+	s, err := tree.Join(within, tree.Config{Rank: cfg.Rank, Size: cfg.Size,
+		Address: cfg.Rendezvous, Token: cfg.Token, Timeout: cfg.Timeout, Silence: cfg.Silence,
+		Apart: cfg.Hidden || p.host != ""})
 	if err != nil {
 		return nil, fmt.Errorf("rma/ucx: %w", err)
 	}
-	j := &member{star: s, place: place, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p,
+	j := &member{tree: s, place: place, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p,
 		near: neighbours.Alone(cfg.Rank, cfg.Size)}
 	if err = j.join(within, cfg); err == nil && !j.near.OneHost() {
 		if err = j.tryOut(ctx, cfg.Timeout); err == nil {
@@ -243,8 +243,7 @@ func (j *member) Size() int { return j.size }
 func (j *member) Barrier(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	_, err := j.star.Gather(ctx, nil)
-	return err
+	return j.tree.Barrier(ctx)
 }
 
 // Exchange sends mine to every rank and returns what each rank sent.
@@ -253,7 +252,7 @@ func (j *member) Exchange(ctx context.Context, mine direct.Values) ([]direct.Val
 	for _, word := range mine {
 		payload = binary.LittleEndian.AppendUint64(payload, word)
 	}
-	payloads, err := j.star.Gather(ctx, payload)
+	payloads, err := j.tree.Gather(ctx, payload)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +281,7 @@ func (j *member) share(ctx context.Context, what string, mine []byte, failed err
 		mine = nil
 	}
 	head := binary.LittleEndian.AppendUint32([]byte{flag(failed != nil)}, uint32(missed))
-	all, err := j.star.Gather(ctx, append(head, mine...))
+	all, err := j.tree.Gather(ctx, append(head, mine...))
 	if failed != nil {
 		return nil, failed
 	}
@@ -329,11 +328,11 @@ func flag(yes bool) byte {
 
 // Failed lists the ranks that died, or that this rank has lost.
 func (j *member) Failed() []int {
-	states, _ := j.star.States()
+	states, _ := j.tree.States()
 	var failed []int
 	for rank, state := range states {
 		lost := !j.closing.Load() && j.c != nil && C.fu_lost(j.c, C.int(rank)) != 0
-		if state == star.Died || lost && state == star.Here {
+		if state == tree.Died || lost && state == tree.Here {
 			failed = append(failed, rank)
 		}
 	}
@@ -345,14 +344,14 @@ func (j *member) missed() int {
 	if failed := j.Failed(); len(failed) > 0 {
 		return failed[0]
 	}
-	if gone := j.star.Gone(); gone != nil && !gone.Left {
+	if gone := j.tree.Gone(); gone != nil && !gone.Left {
 		return gone.Rank
 	}
 	return -1
 }
 
 // lost is the error of an operation on the memory of a rank that is gone.
-func (j *member) lost(rank int) error { return &lostError{*j.star.Reason(rank)} }
+func (j *member) lost(rank int) error { return &lostError{*j.tree.Reason(rank)} }
 
 // lostError says that memory is gone, and is an rma.RankError as well.
 type lostError struct{ gone rma.RankError }

@@ -70,11 +70,11 @@ func (j *member) depart(ctx context.Context, missed int) error {
 		j.settle()
 	}
 	if missed < 0 {
-		j.star.Leave()
+		j.tree.Leave()
 	} else {
-		j.star.GiveUp(missed)
+		j.tree.GiveUp(missed)
 	}
-	err := j.star.AwaitOthers(ctx)
+	err := j.tree.AwaitOthers(ctx)
 	if err == nil {
 		time.Sleep(linger)
 	}
@@ -118,6 +118,6 @@ func (j *member) end(inOrder bool) {
 	}
 	j.windows = nil
 	_ = j.near.Close()
-	j.star.Close()
+	j.tree.Close()
 	places.Delete(j.place)
 }

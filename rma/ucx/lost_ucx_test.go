@@ -10,7 +10,7 @@ import (
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/internal/star"
+	"github.com/farhash/farhash/rma/internal/tree"
 )
 
 // blames checks that err says that a rank has died, and of no other one that it has.
@@ -53,11 +53,11 @@ func TestAbandonNamesTheLost(t *testing.T) {
 		job := j.(*member)
 		switch rank {
 		case 3:
-			job.star.Close() // as its death would
+			job.tree.Close() // as its death would
 			return errors.Join(job.Close())
 		case 1:
 			for len(job.Failed()) == 0 {
-				_, change := job.star.States()
+				_, change := job.tree.States()
 				if len(job.Failed()) == 0 {
 					<-change
 				}
@@ -65,8 +65,8 @@ func TestAbandonNamesTheLost(t *testing.T) {
 			return job.Abandon()
 		}
 		for {
-			states, change := job.star.States()
-			if states[1] == star.Left {
+			states, change := job.tree.States()
+			if states[1] == tree.Left {
 				break
 			}
 			<-change

@@ -68,15 +68,16 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 	defer cancel()
 	pairs, hosts := strings.Contains(argument, "pairs"), strings.Contains(argument, "hosts")
 	p := overrides{transports: transports}
+	var silence time.Duration
 	if strings.Contains(argument, "silent") {
-		p.beat = 300 * time.Millisecond
+		silence = 1200 * time.Millisecond
 	}
 	timeout := hangGuard
 	if strings.Contains(argument, "hurried") {
 		timeout = 2 * time.Second
 	}
 	if strings.Contains(argument, "patient") { // however busy the machine is
-		p.beat = 5 * time.Second
+		silence = 20 * time.Second
 	}
 	if pairs {
 		p.host = fmt.Sprint(rank % 2)
@@ -88,7 +89,7 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 		p.transports = ""
 	}
 	job, err := joinAs(ctx, Config{Rank: rank, Size: size, Rendezvous: address,
-		Hidden: !pairs && !hosts, Token: testToken, Timeout: timeout}, p)
+		Hidden: !pairs && !hosts, Token: testToken, Timeout: timeout, Silence: silence}, p)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/internal/star"
+	"github.com/farhash/farhash/rma/internal/tree"
 )
 
 // maxPingBeats is how many beats a rank may take to answer a ping.
@@ -49,12 +49,12 @@ func (w *watch) present(ctx context.Context) error {
 
 func (w *watch) run() {
 	for {
-		_, change := w.job.star.States()
+		_, change := w.job.tree.States()
 		w.giveUpEnded()
 		var tick <-chan time.Time
-		limit := maxPingBeats * w.job.star.Beat()
+		limit := maxPingBeats * w.job.tree.Beat()
 		due := time.Now().Add(limit)
-		if w.job.star.Alone() && w.ready() {
+		if w.job.tree.Alone() && w.ready() {
 			w.send()
 			tick = time.After(limit)
 		}
@@ -74,9 +74,9 @@ func (w *watch) run() {
 // giveUpEnded has UCX give up the ranks whose connections to rank 0 have ended. When all have left,
 // they end at different times.
 func (w *watch) giveUpEnded() {
-	states, _ := w.job.star.States()
+	states, _ := w.job.tree.States()
 	for rank, state := range states {
-		if w.job.star.Ended(rank) && (!w.job.closing.Load() || state != star.Left) {
+		if w.job.tree.Ended(rank) && (!w.job.closing.Load() || state != tree.Left) {
 			C.fu_lose(w.job.c, C.int(rank))
 		}
 	}

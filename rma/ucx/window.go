@@ -194,7 +194,7 @@ func (j *member) freeClosed(ctx context.Context) error {
 	for i, w := range j.windows {
 		closed[i] = flag(w.Closed())
 	}
-	all, err := j.star.Gather(ctx, closed)
+	all, err := j.tree.Gather(ctx, closed)
 	if err != nil {
 		return err
 	}

@@ -57,15 +57,15 @@ func noise(rng *rand.Rand, n int) []byte {
 	return b
 }
 
-// greeting is how a member begins: the version, what it wants, its rank, the ranks of the job, a
-// nonce (rma/internal/star). One of four has an older version, which ends the handshake at once.
+// greeting is how a member begins: the version, its rank, the ranks of the job, its port, a nonce
+// (rma/internal/tree). One of four has an older version, which ends the handshake at once.
 func greeting(rng *rand.Rand) []byte {
-	version := byte(3)
+	version := byte(5)
 	if rng.IntN(4) == 0 {
-		version = 2
+		version = 4
 	}
-	b := append([]byte("farhash"), version, byte(rng.IntN(2)), 0, 0, 0, byte(rng.IntN(5)), 0, 0, 0,
-		byte(4+rng.IntN(2)), 0, 0, 0)
+	b := append([]byte("farhash"), version, byte(rng.IntN(5)), 0, 0, 0,
+		byte(4+rng.IntN(2)), 0, 0, 0, byte(rng.IntN(2)), 0, 0, 0)
 	return append(b, noise(rng, 32)...)
 }
 

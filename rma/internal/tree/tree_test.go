@@ -1,4 +1,4 @@
-package star
+package tree
 
 import (
 	"bytes"
@@ -18,22 +18,22 @@ import (
 
 const token = "a token of the tests"
 
-// job runs fn on all ranks of a job at once. None is missed because it is silent: on a busy
-// machine each may be, for a while.
-func job(t *testing.T, ranks int, fn func(s *Star) error) {
+// job runs fn on all ranks of a job at once.
+func job(t *testing.T, ranks int, fn func(s *Tree) error) {
 	t.Helper()
-	jobOfBeat(t, ranks, time.Minute, fn)
+	jobAs(t, Config{Size: ranks}, fn)
 }
 
-// jobOfBeat is job with ranks that say as often as that that they are there.
-func jobOfBeat(t *testing.T, ranks int, beat time.Duration, fn func(s *Star) error) {
+// jobAs is job with a configuration.
+func jobAs(t *testing.T, cfg Config, fn func(s *Tree) error) {
 	t.Helper()
-	address := twohosts.FreeAddress(t)
+	cfg.Address, cfg.Token, cfg.Timeout = twohosts.FreeAddress(t), token, time.Minute
 	var wg sync.WaitGroup
-	for rank := range ranks {
+	for rank := range cfg.Size {
+		cfg := cfg
+		cfg.Rank = rank
 		wg.Go(func() {
-			s, err := Join(t.Context(), Config{Rank: rank, Size: ranks, Address: address,
-				Token: token, Timeout: time.Minute, Beat: beat})
+			s, err := Join(t.Context(), cfg)
 			if err == nil {
 				err = fn(s)
 				s.Leave()
@@ -50,7 +50,7 @@ func jobOfBeat(t *testing.T, ranks int, beat time.Duration, fn func(s *Star) err
 
 func TestGather(t *testing.T) {
 	for _, ranks := range []int{1, 2, 5} {
-		job(t, ranks, func(s *Star) error {
+		job(t, ranks, func(s *Tree) error {
 			for round := range 20 {
 				size := func(rank int) int {
 					return (round*rank*997 + round) % (MaxPayloadBytes + 1)
@@ -74,19 +74,16 @@ func TestGather(t *testing.T) {
 
 // A rank that leaves, or hangs up, or is silent, is missed by who waits for it.
 func TestGone(t *testing.T) {
-	for how, go1 := range map[string]func(s *Star){
-		"left":    func(s *Star) { s.Leave() },
-		"hung up": func(s *Star) { _ = s.conn.Conn.Close() },
-		"fallen silent": func(s *Star) {
-			s.conn.once.Do(func() { close(s.conn.done) })
-			_ = s.AwaitOthers(t.Context()) // until the hub hangs up
+	for how, go1 := range map[string]func(s *Tree){
+		"left":    func(s *Tree) { s.Leave() },
+		"hung up": func(s *Tree) { _ = s.line.Conn.Close() },
+		"fallen silent": func(s *Tree) {
+			hush(s.line)
+			_ = s.AwaitOthers(t.Context()) // until rank 0 hangs up
 		},
 	} {
-		beat := time.Minute
-		if how == "fallen silent" {
-			beat = defaultBeat
-		}
-		jobOfBeat(t, 3, beat, func(s *Star) error {
+		cfg := Config{Size: 3, Apart: how == "fallen silent"}
+		jobAs(t, cfg, func(s *Tree) error {
 			if _, err := s.Gather(t.Context(), nil); err != nil {
 				return err
 			}
@@ -114,12 +111,12 @@ func TestGone(t *testing.T) {
 
 // Rank 0 that dies is missed by all.
 func TestHubGone(t *testing.T) {
-	job(t, 3, func(s *Star) error {
+	job(t, 3, func(s *Tree) error {
 		if _, err := s.Gather(t.Context(), nil); err != nil {
 			return err
 		}
 		if s.cfg.Rank == 0 {
-			s.hub.close()
+			s.Close()
 			return nil
 		}
 		_, err := s.Gather(t.Context(), nil)
@@ -133,7 +130,7 @@ func TestHubGone(t *testing.T) {
 
 // A gathering ends with its context, and with Leave.
 func TestGatherEnds(t *testing.T) {
-	job(t, 2, func(s *Star) error {
+	job(t, 2, func(s *Tree) error {
 		if s.cfg.Rank == 0 {
 			ctx, cancel := context.WithCancel(t.Context())
 			go cancel()
@@ -213,7 +210,8 @@ func TestForeignProcesses(t *testing.T) {
 			other.Rank = 1
 		}
 		c.change(&other)
-		conn, err := connect(t.Context(), other)
+		other.fan = maxChildren
+		conn, _, err := connect(t.Context(), other)
 		if err == nil {
 			conn.Close()
 		}
@@ -263,7 +261,8 @@ func TestRefusedAreListed(t *testing.T) {
 			other := cfg
 			other.Rank = 2
 			change(&other)
-			if _, err := connect(t.Context(), other); !errors.Is(err, errRefused) {
+			other.fan = maxChildren
+			if _, _, err := connect(t.Context(), other); !errors.Is(err, errRefused) {
 				t.Error(err)
 			}
 		}
@@ -330,19 +329,20 @@ func TestBadConfig(t *testing.T) {
 // Whatever foreign processes send is read without a panic, and not beyond what is allowed.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte{3, 0, 0, 0, 'G', 1, 2, 3})
-	f.Add(join([][]byte{{1}, {2, 3}}))
-	f.Add(encodeState(1, peer{state: Died, given: 7}))
+	f.Add(encodeRuns(3, []run{{0, 1, []byte{1}}, {1, 1, []byte{2, 3}}}))
+	f.Add(encodeStates([]state{{1, peer{state: Died, given: 7}}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, payload, err := readFrame(bytes.NewReader(data), 10)
 		if err == nil && len(payload) > 10 {
 			t.Errorf("%d bytes of payload", len(payload))
 		}
-		if payloads, err := split(data, 2); err == nil && !bytes.Equal(join(payloads), data) {
-			t.Errorf("%q splits into %q", data, payloads)
+		if n, runs, err := decodeRuns(data, span{0, 2}); err == nil &&
+			!bytes.Equal(encodeRuns(n, runs), data) {
+			t.Errorf("%q is %v", data, runs)
 		}
-		if rank, p, err := decodeState(data, 2); err == nil &&
-			(rank > 1 || !bytes.Equal(encodeState(rank, p), data)) {
-			t.Errorf("%q is state %v of rank %d", data, p, rank)
+		if states, err := decodeStates(data, 2); err == nil &&
+			!bytes.Equal(encodeStates(states), data) {
+			t.Errorf("%q is %v", data, states)
 		}
 	})
 }

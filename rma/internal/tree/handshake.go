@@ -1,4 +1,4 @@
-package star
+package tree
 
 import (
 	"crypto/hmac"
@@ -16,13 +16,13 @@ import (
 const handshakeTimeout = 5 * time.Second
 
 const (
-	magic      = "farhash\x04"
+	magic      = "farhash\x05"
 	nonceBytes = 32
-	helloBytes = len(magic) + 8 + nonceBytes
+	helloBytes = len(magic) + 12 + nonceBytes
 	proofBytes = sha256.Size
 )
 
-// verdict is the hub's answer to a process that asks for admission.
+// verdict is the listener's answer to a process that asks for admission.
 type verdict uint32
 
 const (
@@ -44,14 +44,13 @@ var refusals = map[verdict]string{
 
 // handshake is what both sides have sent of themselves.
 type handshake struct {
-	rank, size uint32
-	nonces     [2 * nonceBytes]byte // of the member, of the hub
+	rank, size, port uint32
+	nonces           [2 * nonceBytes]byte // of the member, of the listener
 }
 
 // hello is the first message of a member, without the nonce.
 func (g *handshake) hello() []byte {
-	b := binary.LittleEndian.AppendUint32([]byte(magic), g.rank)
-	return binary.LittleEndian.AppendUint32(b, g.size)
+	return appendNumbers([]byte(magic), g.rank, g.size, g.port)
 }
 
 func (g *handshake) proof(token, who string) []byte {
@@ -65,10 +64,10 @@ func (g *handshake) proof(token, who string) []byte {
 // errRefused wraps errors after which it is useless to try again.
 var errRefused = errors.New("refused")
 
-// shakeHands asks the hub to admit this rank.
-func shakeHands(c net.Conn, cfg Config) error {
+// shakeHands asks a listener to admit this rank, to which others connect at a port, or at none.
+func shakeHands(c net.Conn, cfg Config, port int) error {
 	_ = c.SetDeadline(time.Now().Add(handshakeTimeout))
-	g := handshake{rank: uint32(cfg.Rank), size: uint32(cfg.Size)}
+	g := handshake{rank: uint32(cfg.Rank), size: uint32(cfg.Size), port: uint32(port)}
 	_, _ = rand.Read(g.nonces[:nonceBytes]) // never fails
 	if _, err := c.Write(append(g.hello(), g.nonces[:nonceBytes]...)); err != nil {
 		return err
@@ -120,9 +119,8 @@ func admit(c net.Conn, cfg Config, check func(rank int) verdict) (g handshake,
 	if string(hello[:len(magic)]) != magic {
 		return g, errors.New("this is no rank")
 	}
-	rest := hello[len(magic):]
-	g = handshake{rank: binary.LittleEndian.Uint32(rest),
-		size: binary.LittleEndian.Uint32(rest[4:])}
+	n, _, _ := takeNumbers(hello[len(magic):], 3)
+	g.rank, g.size, g.port = n[0], n[1], n[2]
 	copy(g.nonces[:], hello[helloBytes-nonceBytes:])
 	_, _ = rand.Read(g.nonces[nonceBytes:]) // never fails
 	if _, err := c.Write(g.nonces[nonceBytes:]); err != nil {
@@ -142,8 +140,7 @@ func admit(c net.Conn, cfg Config, check func(rank int) verdict) (g handshake,
 			v = check(int(g.rank))
 		}
 	}
-	answer := binary.LittleEndian.AppendUint32(nil, uint32(v))
-	answer = binary.LittleEndian.AppendUint32(answer, uint32(cfg.Size))
+	answer := appendNumbers(nil, uint32(v), uint32(cfg.Size))
 	if _, err := c.Write(append(answer, mine...)); err != nil {
 		return g, err
 	}

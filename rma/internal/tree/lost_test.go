@@ -1,4 +1,4 @@
-package star
+package tree
 
 import (
 	"context"
@@ -19,47 +19,47 @@ func isLost(err error, rank int) bool {
 	return errors.As(err, &gone) && *gone == rma.RankError{Rank: rank}
 }
 
-// newHub is the hub of a job of so many ranks, as rank 0 opens it, when these others have come. The
-// test ends when they have, so they must not heed its context.
-func newHub(t *testing.T, ranks int, others ...func(cfg Config)) *hub {
+// hush has one end of a connection say nothing any more, and not end.
+func hush(c *conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.within = true
+}
+
+// newRoot is rank 0 of a job of so many ranks, before it waits for the others, when these have
+// come. The test ends when they have, so they must not heed its context.
+func newRoot(t *testing.T, ranks int, others ...func(cfg Config)) *root {
 	t.Helper()
 	cfg := Config{Size: ranks, Address: twohosts.FreeAddress(t), Token: token, Timeout: time.Hour,
-		Beat: 5 * time.Second}
+		Silence: 20 * time.Second}
 	if err := cfg.complete(); err != nil {
 		t.Fatal(err)
 	}
-	h, c, err := openHub(t.Context(), cfg)
-	if err != nil {
+	top := newTree(cfg)
+	if err := openRoot(t.Context(), top); err != nil {
 		t.Fatal(err)
 	}
-	rank0 := newConn(c, cfg.Beat)
-	go rank0.pulse()
-	go func() {
-		_, _, err := rank0.receive(1 << 28)
-		for err == nil {
-			_, _, err = rank0.receive(1 << 28)
-		}
-	}()
 	var wg sync.WaitGroup
 	t.Cleanup(wg.Wait)
+	t.Cleanup(top.Close)
 	for i, other := range others {
 		cfg := cfg
 		cfg.Rank = i + 1
 		wg.Go(func() { other(cfg) })
 	}
-	for range 1 + len(others) {
-		<-h.arrived
+	for range others {
+		<-top.root.arrived
 	}
-	for range 1 + len(others) {
-		h.arrived <- struct{}{}
+	for range others {
+		top.root.arrived <- struct{}{}
 	}
-	return h
+	return top.root
 }
 
 // A rank that is lost before all have come ends the wait of those who have, at once, and is named.
 // So is it to one that comes later.
 func TestLostEarly(t *testing.T) {
-	h := newHub(t, 4, func(cfg Config) {
+	h := newRoot(t, 4, func(cfg Config) {
 		for _, cfg.Rank = range []int{1, 3} {
 			_, err := Join(context.Background(), cfg)
 			if !isLost(err, 2) || !strings.Contains(fmt.Sprint(err), "[3] had not yet come") {
@@ -67,7 +67,7 @@ func TestLostEarly(t *testing.T) {
 			}
 		}
 	}, func(cfg Config) {
-		c, err := connect(context.Background(), cfg)
+		c, _, err := connect(context.Background(), cfg)
 		if err != nil {
 			t.Error(err)
 			return
@@ -80,20 +80,20 @@ func TestLostEarly(t *testing.T) {
 }
 
 // Where rank 0 is lost before all have come, it is rank 0 that is named.
-func TestHubLostEarly(t *testing.T) {
-	h := newHub(t, 3, func(cfg Config) {
+func TestRootLostEarly(t *testing.T) {
+	h := newRoot(t, 3, func(cfg Config) {
 		if _, err := Join(context.Background(), cfg); !isLost(err, 0) {
 			t.Error(err)
 		}
 	})
-	h.close()
+	h.Close()
 }
 
 // A rank that is interrupted while it waits has not died. The error says how long it has waited,
 // not how long it would have.
 func TestInterruptedEarly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	h := newHub(t, 3, func(cfg Config) {
+	h := newRoot(t, 3, func(cfg Config) {
 		_, err := Join(ctx, cfg)
 		if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "1h") {
 			t.Errorf("rank 1: %v", err)
@@ -115,7 +115,7 @@ func TestInterruptedEarly(t *testing.T) {
 // A rank that gives up because it has lost another one is not blamed: that one is. For the one
 // that was lost, it is the other way round.
 func TestGiveUp(t *testing.T) {
-	job(t, 4, func(s *Star) error {
+	job(t, 4, func(s *Tree) error {
 		if _, err := s.Gather(t.Context(), nil); err != nil {
 			return err
 		}

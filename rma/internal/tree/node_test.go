@@ -1,0 +1,129 @@
+package tree
+
+import (
+	"net"
+	"slices"
+	"testing"
+	"time"
+)
+
+// newPair is both ends of a connection within this host: what one end sends, and the other end as
+// a plain connection.
+func newPair(t *testing.T) (*conn, net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newConn(c, &Config{Silence: time.Minute})
+	t.Cleanup(func() { n.close(); _ = other.Close() })
+	return n, other
+}
+
+// wants reads frames, which must be of these kinds.
+func wants(t *testing.T, c net.Conn, kinds string) (last []byte) {
+	t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+	for _, want := range kinds {
+		kind, payload, err := readFrame(c, 1000)
+		if err != nil || rune(kind) != want {
+			t.Fatalf("the frame %c, %v; want %c of %s", kind, err, want, kinds)
+		}
+		last = payload
+	}
+	return last
+}
+
+// newRank is a rank of a job of 7 with two children each, without connections.
+func newRank(rank int) *Tree {
+	return newTree(Config{Rank: rank, Size: 7, fan: 2, Silence: time.Minute})
+}
+
+// A rank whose parent is lost says so on its line, and gives there what the parent has had.
+func TestUseLine(t *testing.T) {
+	r := newRank(2)
+	var line, up net.Conn
+	r.line, line = newPair(t)
+	r.up, up = newPair(t)
+	r.line.watch(false)
+	r.mu.Lock()
+	r.own = 1
+	r.add([]run{{2, 1, []byte{9}}})
+	r.mu.Unlock()
+	given := wants(t, up, "G")
+	r.mu.Lock()
+	r.useLine()
+	watched := r.line.watched
+	r.line.put('H', nil) // the end of what is to come
+	r.mu.Unlock()
+	_ = line.SetReadDeadline(time.Now().Add(time.Minute))
+	if again := wants(t, line, "OG"); !slices.Equal(again, given) || !watched {
+		t.Errorf("on the line comes %v, and on the other connection came %v; watched: %v", again,
+			given, watched)
+	}
+}
+
+// Who is connected late learns who is gone, and what all gave.
+func TestAttach(t *testing.T) {
+	r := newRank(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.learn([]state{{3, peer{state: Left, given: 1}}, {3, peer{state: Died, given: 1}}})
+	r.finish(1, nil, encodeRuns(1, []run{{0, 7, nil}}))
+	c, other := newPair(t)
+	r.attach(2, c)
+	c.put('H', nil)
+	states, err := decodeStates(wants(t, other, "F"), 7)
+	if err != nil || len(states) != 2 || states[0].state != Left || states[1].state != Died {
+		t.Errorf("known is %v, %v", states, err)
+	}
+	wants(t, other, "R")
+}
+
+// A rank that is gone before all have given does not give any more, on whatever way that comes.
+func TestGivesNoMore(t *testing.T) {
+	top := newRank(0)
+	r := &root{Tree: top, members: make([]member, 7), missed: make(chan struct{}, 1), began: true,
+		gave: make([]bool, 7), payloads: make([][]byte, 7), lacking: 7}
+	top.root = r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.add([]run{{0, 3, nil}})
+	r.part(2, Died, 0)
+	r.part(4, Died, 0)
+	r.add([]run{{2, 5, nil}})
+	if r.gathered != 0 || r.lacking != 1 || r.peers[2].given != 1 || r.peers[4].given != 0 {
+		t.Errorf("%d gatherings have ended, %d ranks lack, rank 2 gave %d times, rank 4 %d",
+			r.gathered, r.lacking, r.peers[2].given, r.peers[4].given)
+	}
+}
+
+// Ranks of one host may be silent for as long as they like, and others may not while they are
+// watched.
+func TestPatience(t *testing.T) {
+	c, _ := newPair(t)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.within || !c.limit().IsZero() {
+		t.Errorf("within a host the limit is %v", c.limit())
+	}
+	c.within = false
+	if c.limit().IsZero() {
+		t.Error("between hosts there is no limit")
+	}
+	if c.watched = false; !c.limit().IsZero() {
+		t.Error("who is not watched has a limit")
+	}
+	if c.ending = true; c.limit().IsZero() {
+		t.Error("the end has no limit")
+	}
+}
