@@ -82,9 +82,9 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 		}
 	}
 	c.bases = make([]*uint64, c.ranks)
-	for rank, words := range c.batches.Segments {
+	for i, words := range c.batches.Segments.Words {
 		if words != nil {
-			c.bases[rank] = &words[c.lockWords]
+			c.bases[c.batches.Segments.First+i] = &words[c.lockWords]
 		}
 	}
 	err = c.batches.Open(ctx, job, w, core.Config{Access: cfg.Access,

@@ -67,7 +67,7 @@ func (p *pipeline) settle(block int) {
 // run makes a search over memory: it examines the groups of the key in their order, and applies
 // the effects. In LockFree there is no latch.
 func (s *search) run(l *latch) {
-	c, segment := s.c, s.c.batches.Segments[s.rank]
+	c, segment := s.c, s.c.batches.Segments.Of(s.rank)
 	for v := more; v != over; {
 		group := s.group
 		if l != nil && !l.taken {

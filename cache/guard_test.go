@@ -169,7 +169,7 @@ func TestKernelStages(t *testing.T) {
 			cfg := Config{KeySize: 8 * words, ValueSize: 8, Buckets: 64, Mode: mode,
 				TTL: time.Duration(words % 2), clock: stopped()}
 			must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
-				c.moveTo(guard.Copy(t, c.batches.Segments[0]))
+				c.moveTo(guard.Copy(t, c.batches.Segments.Of(0)))
 				keys := guard.Slice[uint64](t, stageBlock*words)
 				for i := range keys {
 					keys[i] = uint64(i) * 0x9E3779B97F4A7C15
@@ -191,7 +191,7 @@ func TestKernelStages(t *testing.T) {
 
 // moveTo gives a cache of one rank other memory, which has what its own has.
 func (c *Cache) moveTo(segment []uint64) {
-	c.batches.Segments[0], c.bases[0] = segment, &segment[c.lockWords]
+	c.batches.Segments.Words[0], c.bases[0] = segment, &segment[c.lockWords]
 }
 
 // compareStages compares the flights of the assembly with what a loop makes of the keys.
@@ -220,7 +220,7 @@ func compareStages(t *testing.T, c *Cache, b batch, k kind) {
 
 // bucketAt is a bucket in directly addressable memory.
 func (c *Cache) bucketAt(rank int, group uint64, i int) []uint64 {
-	return c.batches.Segments[rank][c.bucketOffset(group, i):][:c.bucketWords:c.bucketWords]
+	return c.batches.Segments.Of(rank)[c.bucketOffset(group, i):][:c.bucketWords:c.bucketWords]
 }
 
 // TestBatchesStayInside: batches of all lengths, over memory and with keys, values and answers
@@ -233,7 +233,7 @@ func TestBatchesStayInside(t *testing.T) {
 			cfg := Config{KeySize: keySize, ValueSize: valueSize, Buckets: 256, Mode: mode,
 				TTL: time.Duration(words[0] % 2), clock: stopped()}
 			must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
-				c.moveTo(guard.Copy(t, c.batches.Segments[0]))
+				c.moveTo(guard.Copy(t, c.batches.Segments.Of(0)))
 				keys := guard.Slice[byte](t, pairs*keySize)
 				values := guard.Slice[byte](t, pairs*valueSize)
 				read := guard.Slice[byte](t, pairs*valueSize)

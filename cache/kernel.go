@@ -106,7 +106,7 @@ func (p *pipeline) hash(block int) {
 		hash := hashKey(p.key(block*stageBlock + i))
 		group, first := c.group(hash, 0)
 		flights[i].hash = hash
-		lines[i] = &c.batches.Segments[c.rankOf(hash)][c.bucketOffset(group, first)]
+		lines[i] = &c.batches.Segments.Of(c.rankOf(hash))[c.bucketOffset(group, first)]
 	}
 	memory.Prefetch(lines[:len(flights)], c.fetchLines())
 }

@@ -77,7 +77,7 @@ func damaged(c *Cache, stored, asked int, seed uint64) (string, error) {
 			return "", err
 		}
 		number = number*6364136223846793005 + 1442695040888963407
-		at := c.batches.Segments[0][b.at:][:c.bucketWords]
+		at := c.batches.Segments.Of(0)[b.at:][:c.bucketWords]
 		switch number >> 60 {
 		case 0:
 			at[0] = invalid

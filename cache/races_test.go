@@ -206,7 +206,7 @@ func TestBatchWaitsForLock(t *testing.T) {
 		must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 			key := spread(1, 8)
 			group, _ := c.group(hashKey([]uint64{1}), 0)
-			lock := &c.batches.Segments[0][c.lockOf(group)]
+			lock := &c.batches.Segments.Of(0)[c.lockOf(group)]
 			other := latch{job: fakeJob{rank: 1}, writer: true}
 			other.lock(lock)
 			c.job = sleeper{c.job, func() { other.unlock(lock) }}

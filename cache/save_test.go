@@ -125,7 +125,7 @@ func breakBucket(t *testing.T, c *Cache) bucket {
 	t.Helper()
 	for b, err := range c.buckets(t.Context(), 0, 0) {
 		must(t, err)
-		c.batches.Segments[0][b.at:][:c.bucketWords][c.bucketWords-1] ^= 1 << 40
+		c.batches.Segments.Of(0)[b.at:][:c.bucketWords][c.bucketWords-1] ^= 1 << 40
 		return b
 	}
 	t.Fatal("no bucket is in use")
@@ -266,7 +266,7 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"fails its checksum", func(t *testing.T, c *Cache) { breakBucket(t, c) }},
 		{"do not come here", func(t *testing.T, c *Cache) {
 			b := breakBucket(t, c) // move it to where it does not belong
-			from := c.batches.Segments[0][b.at:][:c.bucketWords]
+			from := c.batches.Segments.Of(0)[b.at:][:c.bucketWords]
 			from[c.bucketWords-1] ^= 1 << 40
 			group := uint64(b.at / c.groupWords)
 			copy(c.bucketAt(0, (group+100)%c.groups, 3), from)
@@ -274,7 +274,7 @@ func TestCheckFindsFaults(t *testing.T) {
 		}},
 		{"stands in 8 buckets", func(t *testing.T, c *Cache) {
 			b := breakBucket(t, c)
-			from := c.batches.Segments[0][b.at:][:c.bucketWords]
+			from := c.batches.Segments.Of(0)[b.at:][:c.bucketWords]
 			from[c.bucketWords-1] ^= 1 << 40
 			for i := range c.cfg.GroupBuckets {
 				copy(c.bucketAt(0, uint64(b.at/c.groupWords), i), from)
@@ -283,7 +283,7 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"belongs to rank 1", func(t *testing.T, c *Cache) {
 			for b, err := range c.buckets(t.Context(), 1, 0) {
 				must(t, err)
-				copy(c.bucketAt(0, 0, 0), c.batches.Segments[1][b.at:][:c.bucketWords])
+				copy(c.bucketAt(0, 0, 0), c.batches.Segments.Of(1)[b.at:][:c.bucketWords])
 				break
 			}
 		}},
@@ -312,7 +312,7 @@ func TestCheckFindsLocks(t *testing.T) {
 		cfg.Mode = mode
 		must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 			l := latch{job: c.job, writer: true}
-			word := &c.batches.Segments[0][c.lockOf(0)]
+			word := &c.batches.Segments.Of(0)[c.lockOf(0)]
 			l.lock(word)
 			err := c.Check(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "owner 0") {

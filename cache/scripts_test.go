@@ -43,7 +43,7 @@ func sequences(c *Cache, batch bool) error {
 		number *= kinds
 	}
 	for ; number > 0; number-- {
-		clear(c.batches.Segments[0])
+		clear(c.batches.Segments.Of(0))
 		s := sequence{c: c, batch: batch, has: map[int]uint64{}}
 		left := (number - 1) * kinds
 		for step := range uint64(sequenceLength) {

@@ -350,7 +350,7 @@ func TestExpiryIsSealed(t *testing.T) {
 			e := expiring{c, !batch}
 			err := errors.Join(e.expect(Inserted, 0, 1, 0), e.there(1, 0, 1))
 			for b := range c.buckets(t.Context(), 0, 0) {
-				c.batches.Segments[0][b.at+1]++
+				c.batches.Segments.Of(0)[b.at+1]++
 			}
 			if c.Check(t.Context()) == nil {
 				err = errors.Join(err, errors.New("Check does not see it"))

@@ -55,7 +55,7 @@ type directCall struct {
 func (m *Map) startAtHome(t *table, g *directCall) bool {
 	g.hash, g.past, g.other = hashOf(g.call.Key), 0, false
 	g.rank, g.at, g.rest = t.place(t.slotAt(g.hash, 0))
-	g.slots = m.batches.Segments[g.rank]
+	g.slots = m.batches.Segments.Of(g.rank)
 	return g.slots != nil
 }
 
@@ -98,7 +98,7 @@ func (m *Map) nextSlot(t *table, g *directCall) {
 	if g.rank++; g.rank == int(m.ranks) {
 		g.rank = 0
 	}
-	g.slots = m.batches.Segments[g.rank]
+	g.slots = m.batches.Segments.Of(g.rank)
 	_, g.at, g.rest = t.place(0)
 }
 
@@ -142,7 +142,7 @@ func (m *Map) itemIn(word uint64) []uint64 {
 		if rank >= int(m.ranks) {
 			return nil
 		}
-		items, at = m.regions.Segments[rank], uint64(off)
+		items, at = m.regions.Segments.Of(rank), uint64(off)
 	}
 	if word&occupied == 0 || at+n > uint64(len(items)) {
 		return nil
@@ -251,7 +251,7 @@ func (m *Map) writeDirect(l *lane, word uint64, c *Call) {
 	room := l.roomFor(classOf(word))
 	n := writeItem(room, word, c.Key, c.stored(&sum))
 	rank, off := m.arena.locate(itemOf(word).number)
-	memory.StoreWords(m.regions.Segments[rank][off:], room[:n])
+	memory.StoreWords(m.regions.Segments.Of(rank)[off:], room[:n])
 }
 
 // swapped ends a call that has swapped its slot for a word: it writes the copy, and gives the item
@@ -275,7 +275,7 @@ func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 	}
 	if old, theirs := m.arena.replaced(l, g.word, word); theirs {
 		rank, off := m.arena.locate(old.number) // it was read, so its memory is addressable
-		atomic.StoreUint64(&m.regions.Segments[rank][off+markWord], markOf(old))
+		atomic.StoreUint64(&m.regions.Segments.Of(rank)[off+markWord], markOf(old))
 	}
 }
 
@@ -486,7 +486,7 @@ func (m *Map) prefetchNew(l *lane, c *Call, after int) {
 	words := itemWords(len(c.Key), c.valueSize())
 	if mine, ok := l.free[classFor(words)].peek(after); ok {
 		_, off := m.arena.locate(mine.number)
-		lines := [2]*uint64{&m.regions.Segments[m.job.Rank()][off], m.arena.stateLine(mine)}
+		lines := [2]*uint64{&m.regions.Segments.Of(m.job.Rank())[off], m.arena.stateLine(mine)}
 		memory.Prefetch(lines[:1], min(itemLines, (words+unitWords-1)/unitWords))
 		memory.Prefetch(lines[1:], 1)
 	}

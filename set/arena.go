@@ -45,7 +45,9 @@ type arenas struct {
 
 	elements cells
 	regions  core.Regions // of elements
-	counter  cells        // of each rank: slots handed out, and those freed again
+	allOnce  sync.Once
+	all      [][]uint64 // segmentsOfAll, where regions does not have it
+	counter  cells      // of each rank: slots handed out, and those freed again
 
 	mu         sync.Mutex
 	refused    error // why slots got no memory when this rank last needed some, or nil
@@ -133,7 +135,7 @@ func (a *arenas) open(ctx context.Context, slots uint64) (*arenas, error) {
 }
 
 func (a *arenas) close() error {
-	clear(a.regions.Segments)
+	clear(a.regions.Segments.Words)
 	return errors.Join(a.reader.Close(), a.counter.Close(), a.elements.Close(), a.shared.close())
 }
 
@@ -207,7 +209,7 @@ func (a *arenas) refill(ctx context.Context, directOnly bool, grains uint64) err
 	}
 	for i := range a.job.Size() {
 		rank := (a.job.Rank() + i) % a.job.Size()
-		if directOnly && a.regions.Segments[rank] == nil {
+		if directOnly && a.regions.At(rank) == nil {
 			continue
 		}
 		begin, end, err := a.takeRun(ctx, rank, grains)
@@ -242,7 +244,7 @@ func (a *arenas) refill(ctx context.Context, directOnly bool, grains uint64) err
 
 // listOf is where free slots of the arena of a rank are.
 func (a *arenas) listOf(rank uint64) *[]Ref {
-	if a.regions.Segments[rank] == nil {
+	if a.regions.At(int(rank)) == nil {
 		return &a.freeRemote
 	}
 	return &a.free
@@ -327,11 +329,24 @@ func (a *arenas) valid(ref Ref) bool {
 	return rank < uint64(a.job.Size()) && slot < a.slots
 }
 
+// segmentsOfAll are the segments of all ranks for a kernel, nil where only queues reach one.
+func (a *arenas) segmentsOfAll() [][]uint64 {
+	own := a.regions.Segments
+	if len(own.Words) == a.job.Size() {
+		return own.Words
+	}
+	a.allOnce.Do(func() {
+		a.all = make([][]uint64, a.job.Size())
+		copy(a.all[own.First:], own.Words)
+	})
+	return a.all
+}
+
 // words is the memory from a slot on where it is directly addressable, nil where only queues reach
 // it.
 func (a *arenas) words(ref Ref) []uint64 {
 	slot, rank := a.split(ref)
-	segment := a.regions.Segments[rank]
+	segment := a.regions.Segments.Of(int(rank))
 	if segment == nil {
 		return nil
 	}

@@ -94,7 +94,7 @@ func TestArenaLost(t *testing.T) {
 		if job.Rank() == 0 {
 			cut = 0
 			for rank := range job.Size() {
-				if a.regions.Segments[rank] != nil && rank != 0 {
+				if a.regions.Segments.Of(rank) != nil && rank != 0 {
 					cut = rank
 				}
 			}

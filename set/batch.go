@@ -91,10 +91,10 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 	}
 	for len(at) > 0 {
 		n := 0
-		v := t.spans[t.owner(t.hash(b.item(at[0])))]
+		v := t.spanAt(t.owner(t.hash(b.item(at[0]))))
 		copied.items, copied.begins = copied.items[:0], copied.begins[:0]
 		for ; n < min(size, len(at)); n++ {
-			if t.spans[t.owner(t.hash(b.item(at[n])))] != v {
+			if t.spanAt(t.owner(t.hash(b.item(at[n])))) != v {
 				break
 			}
 			copied.takeItem(b, at[n])
@@ -154,7 +154,7 @@ func (b *batch) follow(rank int) error {
 	if b.refs != nil {
 		next.refs = make([]Ref, len(at))
 	}
-	err = next.search(t.spans[rank])
+	err = next.search(t.spanAt(rank))
 	for k, i := range at {
 		b.results[i] = next.results[k]
 		if b.refs != nil {

@@ -685,7 +685,7 @@ func (b *batch) shortPiece(s *elementSearch, at, n int) error {
 		n: uint64(n), slots: t.tuning.slots(n),
 		limit: t.limit / lineBuckets, chunkMask: uint64(t.cfg.firstChunk())/lineBuckets - 1,
 		end:   (v.first + uint64(len(v.flat))) * 8,
-		bytes: uint64(t.width) * 8, segments: unsafe.SliceData(a.regions.Segments),
+		bytes: uint64(t.width) * 8, segments: unsafe.SliceData(a.segmentsOfAll()),
 		rankBits: uint64(a.rankBits), rankMask: 1<<a.rankBits - 1,
 	}
 	if b.refs != nil {

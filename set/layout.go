@@ -68,11 +68,14 @@ type tableMemory struct {
 // garbage collector finds out.
 type table struct {
 	*space
-	span          // all buckets, where all are directly addressable
-	unit  uint64  // homes are multiples of it, in buckets
-	units uint64  // n / unit
-	spans []*span // by rank: the span that its segment is in, nil where only queues reach it
-	first firstLine
+	span         // all buckets, where all are directly addressable
+	unit  uint64 // homes are multiples of it, in buckets
+	units uint64 // n / unit
+	// The span that the segment of a rank is in, by rank from spansFrom on; nil where only queues
+	// reach it.
+	spans     []*span
+	spansFrom int
+	first     firstLine
 
 	gen         int // generation: 0 for the first table
 	window      rma.Window
@@ -254,21 +257,23 @@ func (sp *space) newest() *table {
 
 // findSpans finds the buckets that are directly addressable.
 func (t *table) findSpans() {
-	t.spans = make([]*span, t.window.Size())
+	t.spansFrom = t.regions.Segments.First
+	t.spans = make([]*span, len(t.regions.Segments.Words))
 	v := span{limit: t.limit, last: t.last}
-	for rank := range t.spans {
+	for i := range t.spans {
+		rank := t.spansFrom + i
 		r := t.regions.At(rank)
 		switch {
 		case r == nil:
 		case r == t.regions.Whole:
 			t.flat, t.whole = r.Words, true
-			t.spans[rank] = &t.span
+			t.spans[i] = &t.span
 		case rank == r.First:
 			v.flat, v.first, v.rank = r.Words, uint64(rank)*t.perRank, rank
-			t.spans[rank] = new(span)
-			*t.spans[rank] = v
+			t.spans[i] = new(span)
+			*t.spans[i] = v
 		default:
-			t.spans[rank] = t.spans[r.First]
+			t.spans[i] = t.spans[r.First-t.spansFrom]
 		}
 	}
 }
@@ -278,10 +283,15 @@ func (t *table) spanOf(bucket uint64) *span {
 	if t.flat != nil {
 		return &t.span
 	}
-	if t.spans == nil {
-		return nil
+	return t.spanAt(int(bucket / t.perRank))
+}
+
+// spanAt is the span that has the segment of a rank.
+func (t *table) spanAt(rank int) *span {
+	if i := uint(rank - t.spansFrom); i < uint(len(t.spans)) {
+		return t.spans[i]
 	}
-	return t.spans[bucket/t.perRank]
+	return nil
 }
 
 // home is the bucket where the search for a hash begins: the hash scaled to the

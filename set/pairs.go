@@ -40,7 +40,7 @@ func NewPairs(e *Elements) (*Pairs, error) {
 		return nil, errors.New("set: Pairs need memory that is directly addressable; make the " +
 			"set in a job of one host, such as local.Single")
 	}
-	return &Pairs{e: e, segments: a.regions.Segments, rankBits: a.rankBits,
+	return &Pairs{e: e, segments: a.regions.Segments.Words, rankBits: a.rankBits,
 		held:   heldSlots{arenas: a},
 		stripe: &e.tally.own[core.Stripe()*stripeWords]}, nil
 }

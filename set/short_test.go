@@ -55,7 +55,7 @@ func shortElements(t *testing.T, shape Config, width int, part uint64, u tuning)
 	s.tuning = u
 	s.v = &span{flat: guard.Slice[uint64](t, int(shape.Buckets-2*part)), first: part,
 		whole: part == 0, limit: s.limit, last: true}
-	s.arenas.regions.Segments[0] = guard.Slice[uint64](t, int(s.arenas.slots)*width)
+	s.arenas.regions.Segments.Words[0] = guard.Slice[uint64](t, int(s.arenas.slots)*width)
 	answers := map[Result]int{}
 	for round := range 40 {
 		if round == 30 { // the table moves

@@ -121,7 +121,7 @@ func (t *simulatedTable) simulate(ctx context.Context, how lookups, workers, eac
 		batch: batch}
 	_, err := sim.Run(sim.Options{Ranks: workers + 1, RanksPerHost: workers,
 		Seed: 1 + t.keys.seed, Cost: simulatedCost(), View: sim.ViewOwn, MaxTimeNs: sim.MaxNs,
-		MaxSteps: math.MaxUint64},
+		MaxSteps: math.MaxUint64, Context: ctx},
 		func(job rma.Job) error { return s.rank(job.(*sim.Job)) })
 	t.server.worker = nil
 	if err != nil {

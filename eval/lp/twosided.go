@@ -135,7 +135,9 @@ func simulateServers(ctx context.Context, load float64, workers, each int,
 			each: each, requestNs: ns}
 		_, err := sim.Run(sim.Options{Ranks: 2 * workers, RanksPerHost: workers, Seed: 1,
 			Cost: simulatedCost(), View: sim.ViewOwn, MaxTimeNs: sim.MaxNs,
-			MaxSteps: math.MaxUint64}, func(job rma.Job) error { return s.rank(job.(*sim.Job)) })
+			MaxSteps: math.MaxUint64, Context: ctx}, func(job rma.Job) error {
+			return s.rank(job.(*sim.Job))
+		})
 		if err != nil {
 			return 0, fmt.Errorf("two-sided: %w", err)
 		}

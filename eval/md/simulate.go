@@ -117,7 +117,8 @@ func (s *simulation) Round(ctx context.Context, job rma.Job, _ uint64,
 	for _, hosts := range s.hosts {
 		s.gathered = make([][]uint64, hosts*s.procs)
 		_, err := sim.Run(sim.Options{Ranks: hosts * s.procs, RanksPerHost: s.procs, Seed: s.seed,
-			Cost: s.cost, TearNs: s.tearNs, MaxTimeNs: sim.MaxNs, MaxSteps: math.MaxUint64},
+			Cost: s.cost, TearNs: s.tearNs, Context: ctx, MaxTimeNs: sim.MaxNs,
+			MaxSteps: math.MaxUint64},
 			func(job rma.Job) error {
 				return errors.Join(s.cacheRunner.Round(ctx, job, s.seed, func(r record.Record) {
 					if job.Rank() == 0 {

@@ -87,7 +87,7 @@ func (s *simulation) Round(ctx context.Context, job rma.Job, _ uint64,
 			r.Values = append(r.Values, record.Value{Value: us, Unit: "ne-put-us"})
 		}
 		_, err := sim.Run(sim.Options{Ranks: s.hosts, Seed: s.seed, Cost: s.cost,
-			MaxTimeNs: sim.MaxNs, MaxSteps: math.MaxUint64}, func(job rma.Job) error {
+			Context: ctx, MaxTimeNs: sim.MaxNs, MaxSteps: math.MaxUint64}, func(job rma.Job) error {
 			return errors.Join(s.nessie(ctx, job, load, &r), s.ours(ctx, job, load, &r),
 				job.Close())
 		})

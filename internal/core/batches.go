@@ -45,12 +45,18 @@ type Batches struct {
 // plan is the division of a batch, kept from one batch to the next.
 type plan struct {
 	owners []int32
-	order  []int // operations by owner
-	begins []int // by rank: where its operations begin in order; one more for the end
-	next   []int // by rank: the first of them that is to be shipped and was not
-	direct []int // operations on memory that this process can address
-	queued []int // operations to run one-sided
+	order  []int   // operations by owner
+	parts  []share // of the order, by owner
+	direct []int   // operations on memory that this process can address
+	queued []int   // operations to run one-sided
+
+	begins []int    // by rank, for the division of many operations
+	keys   []uint64 // by operation, for the division of a few
 }
+
+// share is the operations of a batch that one rank owns, from next to end in the order: in the end,
+// what is to be shipped and was not.
+type share struct{ rank, next, end int }
 
 // Close has nothing to give back.
 func (p *plan) Close() error { return nil }
@@ -96,9 +102,9 @@ func (b *Batches) plan(n int, ops Ops, ships bool) (*plan, error) {
 		return nil, err
 	}
 	if !ok {
-		p = &plan{begins: make([]int, b.ranks+1), next: make([]int, b.ranks)}
+		p = &plan{}
 	}
-	p.divide(n, ops)
+	p.divide(n, b.ranks, ops)
 	b.assign(p, ships)
 	return p, nil
 }
@@ -108,41 +114,74 @@ func (b *Batches) takesWhole() bool {
 	return b.All && (b.Whole != nil || !b.InOnePiece)
 }
 
+// fewOf decides which way a batch is divided: with fewer operations than one for so many ranks, in
+// a time that does not depend on the ranks.
+const fewOf = 8
+
 // divide orders the operations by owner.
-func (p *plan) divide(n int, ops Ops) {
+func (p *plan) divide(n, ranks int, ops Ops) {
 	p.owners = slices.Grow(p.owners[:0], n)[:n]
 	p.order = slices.Grow(p.order[:0], n)[:n]
+	p.parts = p.parts[:0]
 	ops.Owners(p.owners)
-	clear(p.begins)
-	for _, rank := range p.owners {
-		p.begins[rank+1]++
-	}
-	for rank := range p.next {
-		p.begins[rank+1] += p.begins[rank]
-	}
-	copy(p.next, p.begins)
-	for i, rank := range p.owners {
-		p.order[p.next[rank]] = i
-		p.next[rank]++
+	if n < ranks/fewOf {
+		p.sort()
+	} else {
+		p.count(ranks)
 	}
 }
 
-// assign decides how the operations of each rank are run. The ones between next and the end of
-// their rank are shipped.
+// sort divides a few operations.
+func (p *plan) sort() {
+	p.keys = p.keys[:0]
+	for i, rank := range p.owners {
+		p.keys = append(p.keys, uint64(rank)<<32|uint64(i))
+	}
+	slices.Sort(p.keys)
+	for at, key := range p.keys {
+		p.order[at] = int(uint32(key))
+		if n := len(p.parts); n == 0 || p.parts[n-1].rank != int(key>>32) {
+			p.parts = append(p.parts, share{rank: int(key >> 32), next: at})
+		}
+		p.parts[len(p.parts)-1].end = at + 1
+	}
+}
+
+// count divides many.
+func (p *plan) count(ranks int) {
+	p.begins = slices.Grow(p.begins[:0], ranks)[:ranks]
+	clear(p.begins)
+	for _, rank := range p.owners {
+		p.begins[rank]++
+	}
+	at := 0
+	for rank, n := range p.begins {
+		if n > 0 {
+			p.parts = append(p.parts, share{rank, at, at + n})
+		}
+		p.begins[rank] = at
+		at += n
+	}
+	for i, rank := range p.owners {
+		p.order[p.begins[rank]] = i
+		p.begins[rank]++
+	}
+}
+
+// assign decides how the operations of each rank are run.
 func (b *Batches) assign(p *plan, ships bool) {
 	p.direct, p.queued = p.direct[:0], p.queued[:0]
-	for rank := range p.next {
-		begin, end := p.begins[rank], p.begins[rank+1]
-		p.next[rank] = end
-		switch {
-		case begin == end:
-		case b.At(rank) != nil:
-			p.direct = append(p.direct, p.order[begin:end]...)
-		case ships && b.line.shipsTo(rank, end-begin):
-			p.next[rank] = begin
+	for i := range p.parts {
+		part := &p.parts[i]
+		switch own := p.order[part.next:part.end]; {
+		case b.At(part.rank) != nil:
+			p.direct = append(p.direct, own...)
+		case ships && b.line.shipsTo(part.rank, len(own)):
+			continue
 		default:
-			p.queued = append(p.queued, p.order[begin:end]...)
+			p.queued = append(p.queued, own...)
 		}
+		part.next = part.end
 	}
 }
 

@@ -86,7 +86,7 @@ type shipping struct {
 	p    *plan
 	ops  Ops
 	ctx  context.Context
-	turn int // the rank that a request was last for
+	turn int // the part that a request was last for
 	err  error
 }
 
@@ -130,9 +130,9 @@ func (s *shipping) fail(err error) { s.err = cmp.Or(s.err, err) }
 // send posts the next request, if there is anything left to be sent. Ranks take turns.
 func (s *shipping) send(f *flight) bool {
 	p := s.p
-	for range p.next {
-		s.turn = (s.turn + 1) % len(p.next)
-		if p.next[s.turn] < p.begins[s.turn+1] && s.fill(f, s.turn) {
+	for range p.parts {
+		s.turn = (s.turn + 1) % len(p.parts)
+		if part := &p.parts[s.turn]; part.next < part.end && s.fill(f, part) {
 			f.handle = s.f.q.Ship(f.request[:f.used], f.answer[:max(f.room, minAnswerWords)],
 				s.line.window, f.rank)
 			return true
@@ -143,19 +143,19 @@ func (s *shipping) send(f *flight) bool {
 
 // fill packs operations of a rank into a request, as many as there is room for. It reports false
 // if it finds none that any request has room for.
-func (s *shipping) fill(f *flight, rank int) bool {
+func (s *shipping) fill(f *flight, of *share) bool {
 	p := s.p
-	f.rank, f.used, f.room = rank, 1, 1
-	begin := p.next[rank]
-	for ; p.next[rank] < p.begins[rank+1]; p.next[rank]++ {
-		i := p.order[p.next[rank]]
+	f.rank, f.used, f.room = of.rank, 1, 1
+	begin := of.next
+	for ; of.next < of.end; of.next++ {
+		i := p.order[of.next]
 		request, answer := s.ops.Size(i)
 		if 1+request > rma.MaxShipWords || 1+answer > rma.MaxShipWords {
 			if f.used > 1 {
 				break
 			}
 			p.queued = append(p.queued, i)
-			begin = p.next[rank] + 1
+			begin = of.next + 1
 			continue
 		}
 		if f.used > 1 && (f.used+request > requestWords || f.room+answer > requestWords) {
@@ -165,7 +165,7 @@ func (s *shipping) fill(f *flight, rank int) bool {
 		f.used += request
 		f.room += answer
 	}
-	f.operations = p.order[begin:p.next[rank]]
+	f.operations = p.order[begin:of.next]
 	f.request[0] = header(s.ops.Kind(), len(f.operations))
 	return len(f.operations) > 0
 }

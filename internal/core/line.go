@@ -102,7 +102,7 @@ func (l *line) choose(ctx context.Context, remote int, cfg Config) error {
 // is none.
 func (b *Batches) remote(self int) int {
 	for i := 1; i < b.ranks; i++ {
-		if rank := (self + i) % b.ranks; b.by[rank] == nil {
+		if rank := (self + i) % b.ranks; b.At(rank) == nil {
 			return rank
 		}
 	}

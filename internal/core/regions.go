@@ -15,30 +15,51 @@ type Region struct {
 // Regions is all memory of a window that this process can address. The zero Regions is none.
 // It does not change while it is in use.
 type Regions struct {
-	Segments [][]uint64 // by rank; nil where only queues reach it
-	Any, All bool       // some segment, or every one, can be addressed
-	Whole    *Region    // of all ranks; nil where their segments are not in one piece
+	Segments Segments
+	Any, All bool    // some segment, or every one, can be addressed
+	Whole    *Region // of all ranks; nil where their segments are not in one piece
 
-	by []*Region // by rank; nil where only queues reach it
+	by []*Region // by rank, from Segments.First on; nil where only queues reach it
+}
+
+// Segments is the segments that can be addressed. With thousands of ranks these are a few.
+type Segments struct {
+	First int        // the lowest rank with such a segment
+	Words [][]uint64 // from that rank to the highest one; nil where only queues reach it
+}
+
+// Of is the segment of a rank, nil where only queues reach it.
+func (s *Segments) Of(rank int) []uint64 {
+	if i := uint(rank - s.First); i < uint(len(s.Words)) {
+		return s.Words[i]
+	}
+	return nil
 }
 
 // NewRegions finds the regions of a window. It is the one place where a table asks for
 // CPUAtomicsCoherent.
 func NewRegions(w rma.Window) Regions {
-	r := Regions{Segments: make([][]uint64, w.Size()), by: make([]*Region, w.Size()), All: true}
-	for _, s := range regions(w) {
+	all := regions(w)
+	if len(all) == 0 {
+		return Regions{}
+	}
+	first, last := all[0].First, all[len(all)-1]
+	ranks := last.First + last.Ranks - first
+	r := Regions{Segments: Segments{First: first, Words: make([][]uint64, ranks)}, Any: true,
+		by: make([]*Region, ranks)}
+	reached := 0
+	for _, s := range all {
 		region := &s
 		for i := range s.Ranks {
-			r.Segments[s.First+i] = s.Words[i*w.Len() : (i+1)*w.Len() : (i+1)*w.Len()]
-			r.by[s.First+i] = region
+			at := s.First - first + i
+			r.Segments.Words[at] = s.Words[i*w.Len() : (i+1)*w.Len() : (i+1)*w.Len()]
+			r.by[at] = region
 		}
-		if r.Any = true; s.Ranks == w.Size() {
+		if reached += s.Ranks; s.Ranks == w.Size() {
 			r.Whole = region
 		}
 	}
-	for _, region := range r.by {
-		r.All = r.All && region != nil
-	}
+	r.All = reached == w.Size()
 	return r
 }
 
@@ -48,7 +69,7 @@ func OnePiece(ranks int, words []uint64) Regions {
 	r := Regions{Any: true, All: true, Whole: whole}
 	n := len(words) / ranks
 	for rank := range ranks {
-		r.Segments = append(r.Segments, words[rank*n:(rank+1)*n:(rank+1)*n])
+		r.Segments.Words = append(r.Segments.Words, words[rank*n:(rank+1)*n:(rank+1)*n])
 		r.by = append(r.by, whole)
 	}
 	return r
@@ -56,10 +77,10 @@ func OnePiece(ranks int, words []uint64) Regions {
 
 // At is the region of a rank's segment, nil where only queues reach it.
 func (r *Regions) At(rank int) *Region {
-	if r.by == nil || r.by[rank] == nil {
-		return nil
+	if i := uint(rank - r.Segments.First); i < uint(len(r.by)) {
+		return r.by[i]
 	}
-	return r.by[rank]
+	return nil
 }
 
 // Here is At(rank).Words, cut down to the segment of this rank; nil likewise.
@@ -67,7 +88,7 @@ func (r *Regions) Here(rank int) []uint64 {
 	if r.At(rank) == nil {
 		return nil
 	}
-	return r.Segments[rank]
+	return r.Segments.Of(rank)
 }
 
 // Flat returns the segments of all ranks as one slice, rank 0 first, when the

@@ -83,6 +83,7 @@
 //     in virtual time. Races between CPUs, and the order in which a CPU's stores become
 //     visible, are for real engines and the race detector.
 //   - Contexts that end in real time are examined at intervals, and make a run depend on the
-//     machine.
+//     machine. Options.Context ends a run of any number of ranks within moments; the contexts of
+//     collective calls end what waits in these.
 //   - Switches and routes of a network, and its congestion.
 package sim

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -46,6 +47,8 @@ type Options struct {
 	// MaxSteps ends the run with an error after so many events and calls of the engine,
 	// so that no run is endless. 0 means [defaultMaxSteps].
 	MaxSteps uint64
+	// Context ends the run, with its error, soon after it ends, whatever the ranks do; nil: none.
+	Context context.Context
 
 	// Trace gets a line for every event and every fault; nil for none.
 	Trace io.Writer
@@ -73,6 +76,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.MaxSteps == 0 {
 		o.MaxSteps = defaultMaxSteps
+	}
+	if o.Context == nil {
+		o.Context = context.Background()
 	}
 	switch {
 	case o.Ranks < 1 || o.Ranks > MaxRanks:

@@ -193,10 +193,24 @@ func (c *cluster) run() error {
 	return nil
 }
 
+// contextSteps is how many events and calls there are between two looks at the context.
+const contextSteps = 1 << 10
+
 // over reports whether a limit of the options has been passed.
-func (c *cluster) over() bool { return c.steps > c.opts.MaxSteps || c.now > c.limit }
+func (c *cluster) over() bool {
+	if c.steps >= c.looksAt {
+		if c.looksAt = c.steps + contextSteps; c.opts.Context.Err() != nil {
+			c.looksAt = 0 // and so it remains
+			return true
+		}
+	}
+	return c.steps > c.opts.MaxSteps || c.now > c.limit
+}
 
 func (c *cluster) limitError() error {
+	if err := c.opts.Context.Err(); err != nil {
+		return fmt.Errorf("at %v: %w", c.now, err)
+	}
 	what := fmt.Sprintf("more than %d events and calls", c.opts.MaxSteps)
 	if c.now > c.limit {
 		what = fmt.Sprintf("past the limit of %v", c.limit)

@@ -50,6 +50,7 @@ type cluster struct {
 	scheduled uint64  // events so far, fewer than 2^orderBits
 	ready     []*rank // ranks that run before time advances
 	steps     uint64  // events and calls of the engine so far
+	looksAt   uint64  // the number of them at which it looks whether the context has ended
 
 	ranks   []*rank // by number; a rank that starts again is a new one
 	current *rank   // whose turn it is; nil between turns

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"math"
 
@@ -56,7 +57,8 @@ func (c Cluster) check(hosts, procs int) error {
 		}
 	}
 	nothing := func(*sim.Job) error { return nil }
-	return run(c.of(hosts, procs), 1, 1, 0, nothing) // the engine knows what it can do
+	// The engine knows what it can do.
+	return run(context.Background(), c.of(hosts, procs), 1, 1, 0, nothing)
 }
 
 // of is the cost of so many hosts with so many ranks each.

@@ -56,7 +56,7 @@ func Latencies(ctx context.Context, cfg LatencyConfig) ([]Latency, error) {
 	cost := cfg.Cluster.of(latencyHosts, 1)
 	// Rank 0's own half of the memory is as far as the other one.
 	cost.HostLatencyNs, cost.HostBytesPerNs = cost.LatencyNs, cost.BytesPerNs
-	err := run(cost, latencyHosts, 1, cfg.Seed,
+	err := run(ctx, cost, latencyHosts, 1, cfg.Seed,
 		func(job *sim.Job) error { return l.rank(ctx, job) })
 	if err != nil {
 		return nil, fmt.Errorf("single operations with C=%d: %w", cfg.Chunk, err)

@@ -47,7 +47,7 @@ func newThroughput(cfg Config) (*throughput, error) {
 
 func (t *throughput) simulate(ctx context.Context) (*Rate, error) {
 	cfg, ranks := &t.cfg, len(t.memory)
-	err := run(cfg.Cluster.of(cfg.Hosts, cfg.Procs), ranks, ranks/cfg.Hosts, cfg.Seed,
+	err := run(ctx, cfg.Cluster.of(cfg.Hosts, cfg.Procs), ranks, ranks/cfg.Hosts, cfg.Seed,
 		func(job *sim.Job) error { return t.rank(ctx, job) })
 	if err != nil {
 		return nil, fmt.Errorf("%d hosts with %d ranks each: %w", cfg.Hosts, cfg.Procs, err)
@@ -65,9 +65,10 @@ func (t *throughput) bytes() uint64 {
 }
 
 // run starts the ranks of a simulated cluster.
-func run(cost sim.Cost, ranks, procs int, seed uint64, fn func(job *sim.Job) error) error {
+func run(ctx context.Context, cost sim.Cost, ranks, procs int, seed uint64,
+	fn func(job *sim.Job) error) error {
 	_, err := sim.Run(sim.Options{Ranks: ranks, RanksPerHost: procs, Seed: seed, Cost: cost,
-		View: sim.ViewOwn, MaxTimeNs: sim.MaxNs, MaxSteps: math.MaxUint64},
+		View: sim.ViewOwn, Context: ctx, MaxTimeNs: sim.MaxNs, MaxSteps: math.MaxUint64},
 		func(job rma.Job) error { return fn(job.(*sim.Job)) })
 	return err
 }
