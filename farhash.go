@@ -12,11 +12,16 @@ import (
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/rma/mpi"
 	"github.com/farhash/farhash/rma/shm"
+	"github.com/farhash/farhash/rma/ucx"
 )
 
 // TimeoutVariable is the environment variable that says how long a rank waits for
 // the others to arrive, as a duration: "90s". An option given to Join comes first.
 const TimeoutVariable = "FARHASH_TIMEOUT"
+
+// LostVariable is the environment variable that says for how long a rank of another host may be
+// silent and is not lost, as a duration. It is for rma/ucx; without it that is three seconds.
+const LostVariable = "FARHASH_TIMEOUT_LOST"
 
 // EngineVariable is the environment variable that names the engine of a job of processes: "shm",
 // "mpi" or "ucx". Without it the engine is rma/shm where all ranks are on one host, and rma/mpi
@@ -28,6 +33,7 @@ type Option func(*options)
 
 type options struct {
 	timeout  time.Duration
+	lost     time.Duration
 	oneSided bool
 }
 
@@ -46,18 +52,41 @@ func collect(opts []Option) (options, error) {
 			EngineVariable, launch.Cut(wish))
 	}
 	var o options
-	if text := os.Getenv(TimeoutVariable); text != "" {
-		d, err := time.ParseDuration(text)
-		if err != nil || d <= 0 {
-			return o, fmt.Errorf("farhash: %s=%q is no positive duration such as 90s",
-				TimeoutVariable, launch.Cut(text))
-		}
-		o.timeout = d
+	var err error
+	if o.timeout, err = durationOf(TimeoutVariable); err != nil {
+		return o, err
+	}
+	if o.lost, err = durationOf(LostVariable); err != nil {
+		return o, err
 	}
 	for _, opt := range opts {
 		opt(&o)
 	}
 	return o, nil
+}
+
+// durationOf is the positive duration in a variable, 0 where that is not set.
+func durationOf(variable string) (time.Duration, error) {
+	text := os.Getenv(variable)
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("farhash: %s=%q is no positive duration such as 90s", variable,
+			launch.Cut(text))
+	}
+	return d, nil
+}
+
+// SilenceLimit is for how long a rank of another host may be silent and is not lost, by
+// [LostVariable] or the default.
+func SilenceLimit() (time.Duration, error) {
+	d, err := durationOf(LostVariable)
+	if d == 0 {
+		d = ucx.DefaultSilence
+	}
+	return d, err
 }
 
 // Join makes this process a rank of the job that its launcher has started: farhash

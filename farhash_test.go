@@ -81,8 +81,9 @@ func sum(job rma.Job) error {
 func withoutLauncher(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"FARHASH_RANK", "FARHASH_SIZE", "FARHASH_LOCAL_SIZE",
-		"FARHASH_JOB", farhash.TimeoutVariable, farhash.EngineVariable, "OMPI_COMM_WORLD_RANK",
-		"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "WORLD_SIZE"} {
+		"FARHASH_JOB", farhash.LostVariable, farhash.TimeoutVariable, farhash.EngineVariable,
+		"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
+		"SLURM_PROCID", "WORLD_SIZE"} {
 		t.Setenv(name, "")
 	}
 }
@@ -134,6 +135,7 @@ func TestBadEnvironment(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{farhash.TimeoutVariable, "soon", `FARHASH_TIMEOUT="soon"`},
 		{farhash.TimeoutVariable, "-1s", `FARHASH_TIMEOUT="-1s"`},
+		{farhash.LostVariable, "0s", `FARHASH_TIMEOUT_LOST="0s"`},
 		{"FARHASH_RANK", "0", "FARHASH_SIZE is not set"},
 	} {
 		withoutLauncher(t)

@@ -20,5 +20,5 @@ func joinUCX(ctx context.Context, m launch.Membership, o options) (rma.Job, erro
 		fmt.Fprintln(os.Stderr, "farhash: warning:", text)
 	}
 	return ucx.Join(ctx, ucx.Config{Rank: m.Rank, Size: m.Size, Rendezvous: r.Address,
-		Token: r.Token, Timeout: o.timeout, Hidden: o.oneSided})
+		Token: r.Token, Timeout: o.timeout, Silence: o.lost, Hidden: o.oneSided})
 }

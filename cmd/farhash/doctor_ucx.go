@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/ucxdevices"
@@ -95,11 +96,25 @@ func (s *ucxReport) findings(cards []string, ports []doctor.Port) []doctor.Findi
 	if s.Choice != "" {
 		all = append(all, s.batches())
 	}
+	all = append(all, lossLimit(farhash.SilenceLimit()))
 	return append(all, s.ports(addressesOf), doctor.Finding{Group: groupUCX, Name: "encryption",
 		Level:   doctor.Note,
 		Message: "messages between ranks are neither encrypted nor signed",
 		Remedy: "use a network that you trust; UCX_NET_DEVICES restricts UCX to one, such as a " +
 			"tunnel wg0"})
+}
+
+// lossLimit reports for how long a rank of another host may be silent.
+func lossLimit(limit time.Duration, err error) doctor.Finding {
+	f := doctor.Finding{Group: groupUCX, Name: "lost ranks", Level: doctor.OK,
+		Values: map[string]any{"silentSeconds": limit.Seconds()},
+		Message: fmt.Sprintf("a rank of this host is lost when its process ends, one of another "+
+			"host when it was silent for %v; farhash run --timeout-lost or %s sets that", limit,
+			farhash.LostVariable)}
+	if err != nil {
+		f.Level, f.Message = doctor.Warning, err.Error()
+	}
+	return f
 }
 
 // devices reports what reaches other hosts.

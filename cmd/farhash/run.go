@@ -20,6 +20,7 @@ type runFlags struct {
 	prefix         bool
 	survive        bool
 	timeout, grace time.Duration
+	lost           time.Duration
 	hosts          hostFlags
 }
 
@@ -75,6 +76,8 @@ signed, and the ports of UCX ask for no token: only the hosts of the job may rea
 	flags.BoolVarP(&f.prefix, "prefix", "p", false, "put [rank] before each line of output")
 	flags.DurationVar(&f.timeout, "timeout", shm.DefaultTimeout,
 		"`TIME` that ranks wait for each other at the start")
+	flags.DurationVar(&f.lost, "timeout-lost", 0,
+		"`TIME` for which a rank of another host may be silent and is not lost; 3s if not given")
 	flags.DurationVar(&f.grace, "grace", launch.DefaultGrace,
 		"`TIME` that other ranks have to end after one has failed")
 	flags.BoolVar(&f.survive, "survive", false,
@@ -92,6 +95,9 @@ func (f *runFlags) run(given []string) error {
 	if f.timeout <= 0 {
 		return usage(fmt.Errorf("--timeout must be positive, not %v", f.timeout))
 	}
+	if f.lost < 0 {
+		return usage(fmt.Errorf("--timeout-lost must be positive, not %v", f.lost))
+	}
 	if f.grace < 0 {
 		return usage(fmt.Errorf("--grace must not be negative, but is %v", f.grace))
 	}
@@ -103,6 +109,9 @@ func (f *runFlags) run(given []string) error {
 		Env:    []string{farhash.TimeoutVariable + "=" + f.timeout.String()},
 		Stdout: os.Stdout, Stderr: os.Stderr, Stdin: os.Stdin, Grace: f.grace, Survive: f.survive,
 		Cleanup: func(job string) { _ = shm.RemoveJob("", job) },
+	}
+	if f.lost > 0 {
+		opts.Env = append(opts.Env, farhash.LostVariable+"="+f.lost.String())
 	}
 	if err := f.hosts.apply(&opts); err != nil {
 		return usage(err)

@@ -2,6 +2,9 @@ package ucx
 
 import "time"
 
+// DefaultSilence is for how long a rank of another host may be silent and is not lost.
+const DefaultSilence = 3 * time.Second
+
 // Config says which rank of which job this process is.
 type Config struct {
 	Rank, Size int
@@ -13,8 +16,8 @@ type Config struct {
 	// Timeout bounds the wait for the other ranks, and for each operation of the litmus test; 0
 	// means a minute.
 	Timeout time.Duration
-	// Silence is for how long a rank of another host may be silent and is not lost; 0 means three
-	// seconds. Ranks of this host are lost when their processes end.
+	// Silence is for how long a rank of another host may be silent and is not lost; 0 means
+	// DefaultSilence. Ranks of this host are lost when their processes end.
 	Silence time.Duration
 	// Hidden windows allow no direct access: everything goes through UCX, also between ranks of
 	// one host, and ranks of one host may be silent no longer than others. For tests and for

@@ -92,6 +92,9 @@ func joinAs(ctx context.Context, cfg Config, p overrides) (rma.Job, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = defaultTimeout
 	}
+	if cfg.Silence <= 0 {
+		cfg.Silence = DefaultSilence
+	}
 	place := fmt.Sprint(cfg.Rank, " of the job at ", cfg.Rendezvous)
 	if _, twice := places.LoadOrStore(place, true); twice {
 		return nil, fmt.Errorf("rma/ucx: this process is rank %s already; close that job first, "+
@@ -351,17 +354,18 @@ func (j *member) missed() int {
 }
 
 // lost is the error of an operation on the memory of a rank that is gone.
-func (j *member) lost(rank int) error { return &lostError{*j.tree.Reason(rank)} }
+func (j *member) lost(rank int) error {
+	return &lostError{*j.tree.Reason(rank), j.tree.Loss(rank)}
+}
 
 // lostError says that memory is gone, and is an rma.RankError as well.
-type lostError struct{ gone rma.RankError }
+type lostError struct {
+	gone rma.RankError
+	text string // which ranks are lost
+}
 
 func (e *lostError) Error() string {
-	if e.gone.Left {
-		return fmt.Sprintf("rma/ucx: rank %d has left the job, and its memory with it",
-			e.gone.Rank)
-	}
-	return fmt.Sprintf("rma/ucx: rank %d has died, and its memory with it", e.gone.Rank)
+	return fmt.Sprintf("rma/ucx: %s; the memory of rank %d is gone", e.text, e.gone.Rank)
 }
 
 func (e *lostError) Unwrap() error { return &e.gone }

@@ -28,7 +28,7 @@ func TestShareNamesTheLost(t *testing.T) {
 		func(job rma.Job) error {
 			var failed error
 			if job.Rank() == 1 {
-				failed = &lostError{rma.RankError{Rank: 2}}
+				failed = &lostError{rma.RankError{Rank: 2}, "rank 2 has died"}
 			}
 			_, err := job.(*member).share(t.Context(), "a step", nil, failed)
 			blames(t, job.Rank(), []int{2, 2, 1}[job.Rank()], err)

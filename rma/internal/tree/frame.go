@@ -80,10 +80,17 @@ type state struct {
 
 const stateBytes = 17
 
+// silentBit is in the byte of a state where the rank was silent.
+const silentBit = 0x80
+
 func encodeStates(states []state) []byte {
 	var b []byte
 	for _, s := range states {
-		b = append(appendNumbers(b, uint32(s.rank), s.missed), byte(s.state))
+		code := byte(s.state)
+		if s.silent {
+			code |= silentBit
+		}
+		b = append(appendNumbers(b, uint32(s.rank), s.missed), code)
 		b = binary.LittleEndian.AppendUint64(b, s.given)
 	}
 	return b
@@ -96,13 +103,14 @@ func decodeStates(b []byte, size int) ([]state, error) {
 	var states []state
 	for ; len(b) > 0; b = b[stateBytes:] {
 		n, rest, _ := takeNumbers(b, 2)
-		s := State(rest[0])
+		s, silent := State(rest[0]&^silentBit), rest[0]&silentBit != 0
 		if uint64(n[0]) >= uint64(size) || uint64(n[1]) > uint64(size) ||
 			s != Left && s != Died {
 			return nil, errMalformed
 		}
 		states = append(states, state{int(n[0]),
-			peer{state: s, given: binary.LittleEndian.Uint64(rest[1:]), missed: n[1]}})
+			peer{state: s, silent: silent,
+				given: binary.LittleEndian.Uint64(rest[1:]), missed: n[1]}})
 	}
 	return states, nil
 }

@@ -1,6 +1,10 @@
 package tree
 
-import "net"
+import (
+	"errors"
+	"net"
+	"os"
+)
 
 // A rank within the tree: what comes from below goes up, and what comes from above goes down.
 
@@ -175,9 +179,11 @@ func (t *Tree) known() []state {
 
 // listen takes the frames from above until the connection ends.
 func (t *Tree) listen(c *conn) {
+	silent := false
 	for {
 		kind, payload, err := c.receive(maxFrame(t.cfg.Size))
 		if err != nil {
+			silent = errors.Is(err, os.ErrDeadlineExceeded)
 			break
 		}
 		if !t.takeAbove(c, kind, payload) {
@@ -187,7 +193,7 @@ func (t *Tree) listen(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c == t.line {
-		t.lose0()
+		t.lose0(silent)
 	} else {
 		t.useLine()
 	}
@@ -221,14 +227,14 @@ func (t *Tree) takeAbove(c *conn, kind byte, payload []byte) bool {
 
 // lose0 is the end of the line: rank 0 is lost, or takes this one for lost. Those below use their
 // own lines, and so learn which. Under the lock.
-func (t *Tree) lose0() {
+func (t *Tree) lose0(silent bool) {
 	t.cut = true
 	for _, e := range t.down {
 		e.put('Z', nil)
 	}
 	zero := &t.peers[0]
 	if zero.state == Here {
-		*zero = peer{state: Died, given: t.gathered}
+		*zero = peer{state: Died, silent: silent, given: t.gathered}
 		t.gone = append(t.gone, 0)
 	}
 	zero.ended = true

@@ -98,8 +98,8 @@ func TestGivesNoMore(t *testing.T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.add([]run{{0, 3, nil}})
-	r.part(2, Died, 0)
-	r.part(4, Died, 0)
+	r.part(2, peer{state: Died})
+	r.part(4, peer{state: Died})
 	r.add([]run{{2, 5, nil}})
 	if r.gathered != 0 || r.lacking != 1 || r.peers[2].given != 1 || r.peers[4].given != 0 {
 		t.Errorf("%d gatherings have ended, %d ranks lack, rank 2 gave %d times, rank 4 %d",
@@ -125,5 +125,28 @@ func TestPatience(t *testing.T) {
 	}
 	if c.ending = true; c.limit().IsZero() {
 		t.Error("the end has no limit")
+	}
+}
+
+// The error of a gathering names all ranks that were lost in the same way, and how.
+func TestLoss(t *testing.T) {
+	r := newRank(1)
+	r.given = 1
+	r.learn([]state{{5, peer{state: Died, silent: true}}, {3, peer{state: Died}},
+		{4, peer{state: Died, silent: true}}, {6, peer{state: Left}}})
+	for rank, want := range map[int]string{
+		3: "rank 3 has died",
+		4: "ranks [4 5] have been silent for 1m0s and so taken for dead (--timeout-lost sets " +
+			"the limit)",
+		6: "rank 6 has left the job",
+	} {
+		if said := r.Loss(rank); said != want {
+			t.Errorf("of rank %d it says: %s", rank, said)
+		}
+	}
+	err := r.absent()
+	if want := "rma: rank 3 has died, and this call needs every rank"; err.Error() != want ||
+		!isLost(err, 3) {
+		t.Errorf("the error is: %v", err)
 	}
 }

@@ -2,8 +2,10 @@ package tree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,9 +214,11 @@ func (r *root) tellAll(kind byte, payload []byte) {
 
 // follow takes the frames of a line until it ends.
 func (r *root) follow(rank int, line *conn) {
+	silent := false
 	for {
 		kind, payload, err := line.receive(maxFrame(r.cfg.Size))
 		if err != nil {
+			silent = errors.Is(err, os.ErrDeadlineExceeded)
 			break
 		}
 		if !r.take(rank, line, kind, payload) {
@@ -224,7 +228,7 @@ func (r *root) follow(rank int, line *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(rank, line)
-	r.part(rank, Died, 0)
+	r.part(rank, peer{state: Died, silent: silent})
 }
 
 // take takes a frame of a line. It reports false where that is malformed.
@@ -251,7 +255,7 @@ func (r *root) take(rank int, line *conn, kind byte, payload []byte) bool {
 			return false
 		}
 		if kind == 'L' {
-			r.part(rank, Left, n[0])
+			r.part(rank, peer{state: Left, missed: n[0]})
 		} else if int(n[0]) < r.cfg.Size && r.members[n[0]].line != nil {
 			r.members[n[0]].line.watch(true)
 		}
@@ -283,18 +287,16 @@ func (r *root) add(runs []run) {
 	r.finish(r.gathered+1, all, encodeRuns(r.gathered+1, all))
 }
 
-// part sends the new state of a rank to all, and the lost rank because of which it left. Under the
-// lock.
-func (r *root) part(rank int, s State, missed uint32) {
+// part sends the new state of a rank to all. Under the lock.
+func (r *root) part(rank int, now peer) {
 	known := r.peers[rank]
-	if known.ended || known.state == s || known.state == Left && !r.began {
+	if known.ended || known.state == now.state || known.state == Left && !r.began {
 		return // one that has left is present until it closes, but not before all have connected
 	}
-	given := r.gathered
-	if r.gave[rank] {
-		given++
+	if now.given = r.gathered; r.gave[rank] {
+		now.given++
 	}
-	news := []state{{rank, peer{state: s, given: given, missed: missed}}}
+	news := []state{{rank, now}}
 	r.learn(news)
 	if !r.began {
 		r.tellAll('F', encodeStates(news))

@@ -14,8 +14,8 @@ import (
 // MaxPayloadBytes is the largest payload of a rank in a gathering.
 const MaxPayloadBytes = 1 << 16
 
-// DefaultSilence is for how long a rank of another host may be silent and is not lost.
-const DefaultSilence = 3 * time.Second
+// defaultSilence is for how long a rank of another host may be silent and is not lost.
+const defaultSilence = 3 * time.Second
 
 // errLeft is the answer to a collective call of a rank that has left.
 var errLeft = fmt.Errorf("rma: for this rank the job is %w", rma.ErrClosed)
@@ -26,7 +26,7 @@ type Config struct {
 	Address    string        // HOST:PORT where rank 0 listens
 	Token      string        // a secret of the ranks of this job, at least MinTokenBytes
 	Timeout    time.Duration // how long to wait for the others
-	// Silence is how long a rank of another host may be silent; 0 is DefaultSilence.
+	// Silence is how long a rank of another host may be silent; 0 is three seconds.
 	Silence time.Duration
 
 	Apart bool // ranks of one host watch each other like ranks of two
@@ -52,7 +52,7 @@ func (c *Config) complete() error {
 			"ranks the same random one", len(c.Token), MinTokenBytes)
 	}
 	if c.Silence <= 0 {
-		c.Silence = DefaultSilence
+		c.Silence = defaultSilence
 	}
 	if c.fan == 0 {
 		c.fan = maxChildren
@@ -73,6 +73,7 @@ const (
 // peer is what this rank knows of a rank.
 type peer struct {
 	state  State
+	silent bool   // that is why it is taken for dead
 	ended  bool   // its line, so that its memory is gone
 	given  uint64 // gatherings that it contributed to, once it is gone
 	missed uint32 // 1 + the lost rank because of which it left; 0: none
@@ -171,7 +172,7 @@ func (t *Tree) gather(ctx context.Context, mine []byte) ([]run, error) {
 		case leaving:
 			return nil, errLeft
 		case err != nil:
-			return nil, err
+			return nil, t.othersToo(err)
 		case cut:
 			return nil, errLeft
 		}
@@ -183,13 +184,76 @@ func (t *Tree) gather(ctx context.Context, mine []byte) ([]run, error) {
 	}
 }
 
+// othersToo waits where a rank was silent: the others of its host are missed within a beat.
+func (t *Tree) othersToo(err error) error {
+	t.mu.Lock()
+	silent := slices.ContainsFunc(t.gone, func(rank int) bool { return t.peers[rank].silent })
+	t.mu.Unlock()
+	if !silent {
+		return err
+	}
+	time.Sleep(t.Beat())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.absent()
+}
+
 // absent is the error of a rank that is gone and has not contributed to the gathering under way: of
 // one that has died if there is one, as others may have left for that reason.
 func (t *Tree) absent() error {
-	if first := t.firstGone(func(p *peer) bool { return p.given < t.given }); first != nil {
-		return first
+	missing := func(p *peer) bool { return p.given < t.given }
+	if first := t.firstGone(missing); first != nil {
+		return &LossError{*first, t.loss(first)}
 	}
 	return nil
+}
+
+// LossError says which ranks are lost, and is the rma.RankError of one of them.
+type LossError struct {
+	gone rma.RankError
+	Text string // which ones, such as: ranks 2 and 3 have died
+}
+
+func (e *LossError) Error() string {
+	return "rma: " + e.Text + ", and this call needs every rank"
+}
+
+func (e *LossError) Unwrap() error { return &e.gone }
+
+// Loss describes why a rank is not present, and names all that were lost by now.
+func (t *Tree) Loss(rank int) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.loss(t.reason(rank))
+}
+
+// maxNamed is how many lost ranks a message names.
+const maxNamed = 16
+
+// loss describes a loss, under the lock.
+func (t *Tree) loss(of *rma.RankError) string {
+	if of.Left {
+		return fmt.Sprintf("rank %d has left the job", of.Rank)
+	}
+	ranks, silent := []int{of.Rank}, t.peers[of.Rank].silent
+	for _, rank := range t.gone {
+		if p := &t.peers[rank]; p.state == Died && rank != of.Rank && p.silent == silent {
+			ranks = append(ranks, rank)
+		}
+	}
+	slices.Sort(ranks)
+	who := fmt.Sprintf("ranks %v have", ranks[:min(len(ranks), maxNamed)])
+	switch more := len(ranks) - maxNamed; {
+	case len(ranks) == 1:
+		who = fmt.Sprintf("rank %d has", of.Rank)
+	case more > 0:
+		who = fmt.Sprintf("ranks %v and %d more have", ranks[:maxNamed], more)
+	}
+	if silent {
+		return fmt.Sprintf("%s been silent for %v and so taken for dead (--timeout-lost sets "+
+			"the limit)", who, t.cfg.Silence)
+	}
+	return who + " died"
 }
 
 // firstGone names a rank that is not present: one that has died, if there is one. Under the lock.
@@ -292,7 +356,7 @@ func (t *Tree) leave(missed uint32) {
 	t.leaving = true
 	t.changed()
 	if t.root != nil {
-		t.root.part(0, Left, missed)
+		t.root.part(0, peer{state: Left, missed: missed})
 	} else {
 		t.line.put('L', appendNumbers(nil, missed))
 	}
