@@ -55,6 +55,17 @@
 // A third choice that misses no state is [explore.EncodingElement]: 3.2 million states a second and
 // 65 bytes for random numbers of 128 bits, 2.1 million and 139 bytes for numbers of 512.
 //
+// # Simulation
+//
+// [Simulate], the flag --simulate, walks at random and stores no states. It finds violations in
+// models that are too large to search, and proves nothing. A walk is determined by the seed and its
+// number, so a violation is found again, on any number of ranks:
+//
+//	go run ./examples/check/paxos wrong --simulate --depth 100 --seed 1 --walks 10000
+//
+// The path that it shows has no state twice, and may be longer than a shortest one. With --simulate
+// the exit code is 0 if nothing was violated on as many walks as were asked for.
+//
 // # What a model must do
 //
 // Next, given a state, always emits the same states in the same order. It must not keep

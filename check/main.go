@@ -36,13 +36,15 @@ type program interface {
 	name() string
 	// check is Run, and what Main needs of its result.
 	check(ctx context.Context, job rma.Job, opts Options) (outcome, error)
+	// simulate is the same for Simulate.
+	simulate(ctx context.Context, job rma.Job, opts Simulation) (outcome, error)
 }
 
 // outcome is a result without the type of state.
 type outcome struct {
 	code   int
 	report func() string
-	object func() object
+	object func() any
 }
 
 func (m Model[S]) name() string { return m.Name }
@@ -53,7 +55,22 @@ func (m Model[S]) check(ctx context.Context, job rma.Job, opts Options) (outcome
 		return outcome{}, err
 	}
 	return outcome{exitCode(r.Result, r.Violated()), r.Report,
-		func() object { return newObject(m.Name, r) }}, nil
+		func() any { return newObject(m.Name, r) }}, nil
+}
+
+func (m Model[S]) simulate(ctx context.Context, job rma.Job, opts Simulation) (outcome, error) {
+	r, err := Simulate(ctx, job, m, opts)
+	if err != nil {
+		return outcome{}, err
+	}
+	code := 0
+	switch {
+	case r.Violated():
+		code = exitViolated
+	case r.Interrupted:
+		code = exitInterrupt
+	}
+	return outcome{code, r.Report, func() any { return newSimulatedObject(m.Name, r) }}, nil
 }
 
 // Main checks a [Model] as a program, with the flags that -h lists, and exits. It is the first
@@ -80,7 +97,13 @@ func run(models []program) int {
 		if job.Rank() == 0 && !f.quiet {
 			opts.Progress = showProgress
 		}
-		r, err := f.model.check(ctx, job, opts)
+		var r outcome
+		var err error
+		if f.simulate {
+			r, err = f.model.simulate(ctx, job, f.simulation)
+		} else {
+			r, err = f.model.check(ctx, job, opts)
+		}
 		if err != nil || job.Rank() != 0 {
 			return err
 		}
@@ -103,6 +126,8 @@ type flags struct {
 	model       program
 	ranks       int
 	json, quiet bool
+	simulate    bool
+	simulation  Simulation
 }
 
 // parse reads the flags.
@@ -127,6 +152,11 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		"bfs, level by level, which gives shortest paths; or any")
 	set.BoolVar(&fingerprint, "fingerprint", false, "keep 63 bits of a hash of each state that "+
 		"is longer: a state may be missed, and the probability is shown")
+	set.BoolVar(&f.simulate, "simulate", false, "walk at random instead of searching, until "+
+		"something is violated")
+	set.IntVar(&f.simulation.Depth, "depth", 100, "steps of a random walk")
+	set.Uint64Var(&f.simulation.Walks, "walks", 0, "number of random walks (default: no end)")
+	set.Uint64Var(&f.simulation.Seed, "seed", 1, "seed of the random walks")
 	set.StringVar(&opts.Checkpoint, "checkpoint", "", "checkpoint file, written every --every")
 	set.DurationVar(&opts.CheckpointEvery, "every", 10*time.Minute, "time between checkpoints")
 	set.StringVar(&opts.Resume, "resume", "", "checkpoint file to continue from")
@@ -150,6 +180,9 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 	case opts.CheckpointEvery <= 0:
 		return f, opts, fmt.Errorf("--every must be positive, not %v", opts.CheckpointEvery)
 	}
+	if err := f.checkSimulation(set); err != nil {
+		return f, opts, err
+	}
 	f.model = models[max(slices.Index(names, set.Arg(0)), 0)]
 	if mem != "" {
 		opts.MemWhole = true
@@ -158,6 +191,32 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		}
 	}
 	return f, opts, nil
+}
+
+// checkSimulation refuses flags that do not go together.
+func (f *flags) checkSimulation(set *pflag.FlagSet) error {
+	if f.simulate && f.simulation.Depth < 1 {
+		return fmt.Errorf("--depth must be at least 1, not %d", f.simulation.Depth)
+	}
+	if !f.quiet {
+		f.simulation.Progress = func(walks, steps uint64, elapsed time.Duration) {
+			fmt.Fprintf(os.Stderr, "rank 0: %d walks, %d steps, %v\n", walks, steps,
+				elapsed.Round(time.Second))
+		}
+	}
+	walks, search := []string{"depth", "walks", "seed"}, []string{"mem", "order", "fingerprint",
+		"checkpoint", "every", "resume"}
+	for _, name := range walks {
+		if !f.simulate && set.Changed(name) {
+			return fmt.Errorf("--%s is for random walks; it needs --simulate", name)
+		}
+	}
+	for _, name := range search {
+		if f.simulate && set.Changed(name) {
+			return fmt.Errorf("--%s is for a search, and --simulate walks at random", name)
+		}
+	}
+	return nil
 }
 
 // maxRanks is how many ranks a process has at most.
@@ -203,6 +262,33 @@ type object struct {
 	Path       []objectStep   `json:"path,omitempty"`
 }
 
+// simulatedObject is a result of Simulate as it is printed with --json.
+type simulatedObject struct {
+	Model       string         `json:"model"`
+	Walks       uint64         `json:"walks"`
+	Steps       uint64         `json:"steps"`
+	Depth       int            `json:"depth"`
+	Seed        uint64         `json:"seed"`
+	Ranks       int            `json:"ranks"`
+	Seconds     float64        `json:"seconds"`
+	Interrupted bool           `json:"interrupted,omitempty"`
+	Properties  []objectAnswer `json:"properties"`
+	Shown       string         `json:"shown,omitempty"`
+	Walk        *uint64        `json:"walk,omitempty"` // that has shown it
+	Path        []objectStep   `json:"path,omitempty"`
+}
+
+func newSimulatedObject[S any](name string, r *Simulated[S]) simulatedObject {
+	o := simulatedObject{Model: name, Walks: r.Walks, Steps: r.Steps, Depth: r.Simulation.Depth,
+		Seed: r.Simulation.Seed, Ranks: r.Ranks, Seconds: r.Elapsed.Seconds(),
+		Interrupted: r.Interrupted, Properties: objectAnswers(r.Properties), Shown: r.Shown,
+		Path: objectPath(r.Path)}
+	if r.Shown != "" {
+		o.Walk = &r.Walk
+	}
+	return o
+}
+
 type objectAnswer struct {
 	Name   string `json:"name"`
 	Answer *bool  `json:"answer"` // null where it is unknown
@@ -219,22 +305,32 @@ func newObject[S any](name string, r *Result[S]) object {
 	o := object{Model: name, States: r.States, Arcs: r.Arcs, Depth: r.Depth,
 		Deadlocks: r.Deadlocks, Complete: r.Complete, Reason: r.Reason, Ranks: r.Ranks,
 		Seconds: r.Elapsed.Seconds(), StateBytes: r.StateBytes(), Shown: r.Shown,
-		Encoding: string(r.Encoding), Properties: []objectAnswer{}}
+		Encoding: string(r.Encoding), Properties: objectAnswers(r.Properties),
+		Path: objectPath(r.Path)}
 	if r.Encoding == explore.EncodingFingerprint {
 		o.Missed = &r.Missed
 	}
-	for _, v := range r.Properties {
+	return o
+}
+
+func objectAnswers(properties []Verdict) []objectAnswer {
+	all := []objectAnswer{}
+	for _, v := range properties {
 		a := objectAnswer{Name: v.Name, Missed: v.Missed}
 		if v.Answer != Unknown {
 			yes := v.Answer == True
 			a.Answer = &yes
 		}
-		o.Properties = append(o.Properties, a)
+		all = append(all, a)
 	}
-	for _, step := range r.Path {
-		o.Path = append(o.Path, objectStep{step.Action, text(step.State)})
+	return all
+}
+
+func objectPath[S any](path []Step[S]) (all []objectStep) {
+	for _, step := range path {
+		all = append(all, objectStep{step.Action, text(step.State)})
 	}
-	return o
+	return all
 }
 
 // tb is what Test needs of a testing.TB.

@@ -224,41 +224,50 @@ func (r *Result[S]) Report() string {
 		fmt.Fprintf(&b, "FINGERPRINTS of states were kept: one was missed with a probability of "+
 			"%.2g\n", r.Missed)
 	}
-	for _, v := range r.Properties {
+	reportAnswers(&b, r.Properties)
+	if !r.Complete && r.Reason != explore.Decided {
+		fmt.Fprintf(&b, "INCOMPLETE: %s %s\n", r.Reason, r.Detail)
+	}
+	if r.Shown != "" {
+		reportPath(&b, r.Shown, r.Path)
+	}
+	return b.String()
+}
+
+// reportAnswers writes a line for each property.
+func reportAnswers(b *strings.Builder, properties []Verdict) {
+	for _, v := range properties {
 		kind := "always"
 		if v.Kind == HoldsSometimes {
 			kind = "sometimes"
 		}
-		fmt.Fprintf(&b, "%s %s: %v", kind, v.Name, v.Answer)
+		fmt.Fprintf(b, "%s %s: %v", kind, v.Name, v.Answer)
 		if v.Missed > 0 {
-			fmt.Fprintf(&b, ", unless a state was missed (probability %.2g)", v.Missed)
+			fmt.Fprintf(b, ", unless a state was missed (probability %.2g)", v.Missed)
 		}
-		fmt.Fprintln(&b)
+		fmt.Fprintln(b)
 	}
-	if !r.Complete && r.Reason != explore.Decided {
-		fmt.Fprintf(&b, "INCOMPLETE: %s %s\n", r.Reason, r.Detail)
-	}
-	if r.Shown == "" {
-		return b.String()
-	}
-	if r.Shown == deadlockName {
-		fmt.Fprintf(&b, "VIOLATED: a state has no next one")
+}
+
+// reportPath writes what is violated, and the path there, if it is known.
+func reportPath[S any](b *strings.Builder, shown string, path []Step[S]) {
+	if shown == deadlockName {
+		fmt.Fprintf(b, "VIOLATED: a state has no next one")
 	} else {
-		fmt.Fprintf(&b, "VIOLATED: %s", r.Shown)
+		fmt.Fprintf(b, "VIOLATED: %s", shown)
 	}
-	if r.Path == nil {
-		fmt.Fprintln(&b)
-		return b.String()
+	if path == nil {
+		fmt.Fprintln(b)
+		return
 	}
-	fmt.Fprintf(&b, ", after %s:\n", plural.Of(len(r.Path)-1, "step"))
-	for i, step := range r.Path {
+	fmt.Fprintf(b, ", after %s:\n", plural.Of(len(path)-1, "step"))
+	for i, step := range path {
 		if i == 0 {
-			fmt.Fprintf(&b, "  begin  %s\n", text(step.State))
+			fmt.Fprintf(b, "  begin  %s\n", text(step.State))
 			continue
 		}
-		fmt.Fprintf(&b, "  %s  %s\n", step.Action, changes(r.Path[i-1].State, step.State))
+		fmt.Fprintf(b, "  %s  %s\n", step.Action, changes(path[i-1].State, step.State))
 	}
-	return b.String()
 }
 
 // changes says what differs between two states.
