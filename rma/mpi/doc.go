@@ -29,7 +29,8 @@
 //	all on one host   windows and queues come from rma/shm: processor atomics, direct
 //	                  memory; MPI only starts and ends the job
 //	several hosts     MPI_Win_create over the shared memory of each host; gets and puts within a
-//	                  host are loads and stores, all else goes by MPI
+//	                  host are loads and stores, all else goes by MPI. With Open MPI 4 at
+//	                  MPI_THREAD_MULTIPLE, which makes no windows, all else goes by messages
 //	[Config].Hidden   MPI_Win_allocate, and everything goes by MPI
 //
 // [rma.Window].CPUAtomicsCoherent holds in the first case, and in the second where atomics go by
@@ -63,7 +64,8 @@
 // with the remedy. Of Open MPI 4 the default one-sided component crashes in the first
 // compare-and-swap on one host and makes no windows over TCP, so OMPI_MCA_osc is set to sm,pt2pt,
 // or sm,ucx,pt2pt where there is a fast network, if it is not set. A program that initialises MPI
-// itself sets it before. pt2pt refuses MPI_THREAD_MULTIPLE.
+// itself sets it before. pt2pt refuses MPI_THREAD_MULTIPLE: unless the variable names ucx or rdma,
+// there are no windows of MPI then, and all operations go by messages.
 //
 // # What it costs
 //
@@ -96,7 +98,9 @@
 // Compare-and-swap and fetch-and-add go by messages as well, up to 64 in each, and the owner's
 // thread does them by instructions of its processor. So direct access is atomic with them, and the
 // ranks of a host use each other's memory directly. MPI does them instead where a host has a card
-// that can (/sys/class/infiniband or /sys/class/cxi), and with [Config].Hidden.
+// that can (/sys/class/infiniband or /sys/class/cxi), and with [Config].Hidden. Where MPI makes no
+// windows, gets and puts go so too: the owner does the operations of a message in their order, and
+// one that is longer than a message goes in pieces.
 //
 // # Which calls
 //

@@ -14,7 +14,7 @@ import (
 )
 
 // protocolVersion changes with what ranks do together in this package.
-const protocolVersion = 1
+const protocolVersion = 2
 
 // shareHosts finds out which ranks share memory with this one, and has them share it. Either all
 // ranks of the job succeed or none does. Collective.

@@ -6,7 +6,7 @@
 #include <mpi.h>
 #include <pthread.h>
 
-enum { FH_SHIPS, FH_ATOMICS, FH_LANES };
+enum { FH_SHIPS, FH_ACCESSES, FH_LANES };
 
 typedef struct fh_peer {
 	int rank;
@@ -46,6 +46,8 @@ struct fh_window {
 	uint64_t **direct;
 	uint32_t number; // the same on all ranks
 	int coherent;    // atomics are instructions of processors, and no calls of MPI
+	int carried;     // and gets and puts go by messages as well: win is none
+	uint64_t *memory; // of this rank, where it is not of Go
 };
 
 enum { FH_HOT_NS = 2000000, FH_POKE_NS = 1000000 };
@@ -73,10 +75,15 @@ int fh_poke(fh_job *job, int rank);
 void fh_ask(fh_queue *q, fh_job *job, fh_op *op);
 int fh_send_news(fh_job *job);
 void fh_unask(fh_job *job, fh_op *op);
-uint64_t fh_swap_here(uint64_t *word, int isAdd, uint64_t old, uint64_t newWord);
 int fh_is_settled(fh_job *job);
 void fh_open_messages(fh_job *job);
 void fh_close_messages(fh_job *job);
+//	accesses.c  operations on memory as the words of a message
+int fh_pack_accesses(fh_op **waiting, uint64_t *words, int32_t *piece);
+int fh_do_accesses(fh_job *job, const uint64_t *words, int n, uint64_t *answer);
+void fh_take_answer(fh_op *op, const uint64_t *words, int32_t piece);
+void fh_copy(uint64_t *to, const uint64_t *from, int64_t words);
+uint64_t fh_swap_here(uint64_t *word, int isAdd, uint64_t old, uint64_t newWord);
 //	order.c     what waits for what, and the ends of messages: queue.h
 void fh_landed(fh_op *op);
 //	window.c    windows

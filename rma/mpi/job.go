@@ -44,6 +44,7 @@ type member struct {
 	near       *neighbours.Group // the ranks of this host
 	serves     bool              // all ranks take messages at any time
 	swaps      bool              // and do atomics that come so
+	carried    bool              // and all else: MPI makes no windows
 	inbox      remote.Inbox
 	owner      remote.Owner
 	reserves   bool // windows take memory in parts
@@ -133,7 +134,7 @@ func (j *member) connect(ctx context.Context, comm C.int, cfg Config, p override
 	if err := j.shareHosts(within, cfg, p.host); err != nil || j.near.OneHost() {
 		return err
 	}
-	if err := j.openMessages(within, cfg.Hidden); err != nil {
+	if err := j.openMessages(within, cfg.Hidden, p.carried); err != nil {
 		return err
 	}
 	if err := j.tryOut(within); err != nil || mpiState.passive {
@@ -144,12 +145,9 @@ func (j *member) connect(ctx context.Context, comm C.int, cfg Config, p override
 
 // tryReserve finds out whether MPI makes windows of memory that is there, leaves it alone until it
 // is used, and whether loads see what others write there. Cards that pin memory take all of it.
-// Open MPI makes such windows by pt2pt alone, which refuses MPI_THREAD_MULTIPLE. Collective.
+// Collective.
 func (j *member) tryReserve(ctx context.Context) error {
-	var world C.fh_facts
-	C.fh_phase(&world)
-	refuses := j.lib.kind == openMPI && levels[world.level] == "MULTIPLE"
-	can, err := j.all(ctx, memory.CanReserve() && !refuses)
+	can, err := j.all(ctx, memory.CanReserve())
 	if err != nil || !can {
 		return err
 	}

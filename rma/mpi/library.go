@@ -104,6 +104,15 @@ func setDefault(name, value string) {
 	}
 }
 
+// refusesWindows reports whether the library makes no windows between hosts at a thread level. In
+// Open MPI 4 the component for messages refuses MPI_THREAD_MULTIPLE, and the others need a fast
+// network; whoever names one of these says that it works.
+func (l library) refusesWindows(level int) bool {
+	chosen := os.Getenv(oscVariable)
+	return l.kind == openMPI && l.major == 4 && level == threadMultiple && !fastNetwork() &&
+		!strings.Contains(chosen, "ucx") && !strings.Contains(chosen, "rdma")
+}
+
 // useRequests reports whether gets are completed by requests: in Open MPI a flush is
 // faster and surer, in MPICH a request.
 func (l library) useRequests() bool { return l.kind != openMPI }
@@ -114,7 +123,12 @@ func (l library) addBySwap() bool { return l.kind == openMPI && l.major <= 4 }
 
 // remedy is what to try when one-sided operations do not work.
 func (l library) remedy() string {
+	var facts C.fh_facts
+	C.fh_phase(&facts)
 	switch {
+	case l.refusesWindows(int(facts.level)):
+		return "it makes no windows between hosts at MPI_THREAD_MULTIPLE, and a passive engine " +
+			"takes no messages: initialise MPI with less, or do not ask for a passive engine"
 	case l.kind == openMPI && l.major == 4:
 		now := "" // what the user has chosen; after prepare the variable may be ours
 		if value := os.Getenv(oscVariable); value != oscChoice() {

@@ -190,10 +190,11 @@ func openTheatre(t *testing.T, ranks int, env ...string) *theatre {
 }
 
 // run is a rmatest.Starter. A rank alone hides its windows, or MPI had no part in it.
-func (th *theatre) run(ranks int, hidden bool, hosts int, fn func(job rma.Job) error) error {
+func (th *theatre) run(ranks int, hidden, carried bool, hosts int,
+	fn func(job rma.Job) error) error {
 	return rmatest.Together(ranks, func(rank int) error {
 		d := th.drivers[rank]
-		reply, err := d.tell(Request{What: "join", Numbers: []int{ranks},
+		reply, err := d.tell(Request{What: "join", Numbers: []int{ranks, int(flag(carried))},
 			Flag: hidden || ranks == 1, Text: fmt.Sprint("host ", rank%hosts)})
 		if err != nil {
 			return err
@@ -211,10 +212,15 @@ func TestConformance(t *testing.T) {
 		name   string
 		hidden bool
 		hosts  int
-	}{{"two hosts", false, 2}, {"MPI only", true, 1}} {
+
+		carried bool
+	}{
+		{"two hosts", false, 2, false}, {"MPI only", true, 1, false},
+		{"two hosts by messages", false, 2, true},
+	} {
 		t.Run(mode.name, func(t *testing.T) {
 			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
-				return th.run(ranks, mode.hidden, mode.hosts, fn)
+				return th.run(ranks, mode.hidden, mode.carried, mode.hosts, fn)
 			})
 		})
 	}

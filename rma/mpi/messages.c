@@ -1,9 +1,9 @@
 //go:build mpi
 
 // Messages of the engines of two ranks. A handler of the owner's program answers a
-// request; atomics are done here, by the thread that takes the message, with the
-// instructions of its processor, so that direct access to the same words is atomic as well.
-// A message and its answer are copied, so that nothing of a queue is in use by MPI.
+// request; operations on memory are done by the thread that takes the message (accesses.c), so that
+// direct access to the same words is atomic as well. A message and its answer are copied, so that
+// nothing of a queue is in use by MPI.
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,13 @@ enum {
 	POKE = 4713,    // tags
 	REQUEST = 4714,
 	ANSWER = 4715,
-	JOINED = 64,    // atomics in a message at most
-	SWAP_WORDS = 4, // each of them: place, window, expected word, new word or what is added
 };
 
 // A note goes before the words of every message.
 typedef struct {
 	int32_t lane, ticket;
 	uint32_t window; // its number
-	int32_t room;    // for the answer, in words; in an answer: 0, or FH_UNSERVED
+	int32_t room;    // for the answer, in words; in an answer: 0, or FH_UNSERVED; of accesses: the piece
 } note;
 
 typedef struct {
@@ -95,23 +93,6 @@ static int packShip(fh_peer *peer, fr_ticket *t, message *m) {
 	return op->words;
 }
 
-// packAtomics does so with all atomics that wait, of any queues and windows, up to JOINED.
-static int packAtomics(fh_peer *peer, fr_ticket *t, message *m) {
-	int n = 0;
-	fh_op *op = peer->waiting[FH_ATOMICS], *last = NULL;
-	t->op = op;
-	for (; op && n < JOINED; last = op, op = op->link) {
-		uint64_t *to = m->words + SWAP_WORDS * n++;
-		to[0] = (uint64_t)op->off << 1 | (op->kind == FH_ADD);
-		to[1] = op->window->number;
-		to[2] = op->old;
-		to[3] = op->word;
-	}
-	last->link = NULL;
-	peer->waiting[FH_ATOMICS] = op;
-	return SWAP_WORDS * n;
-}
-
 // sendOn sends what waits for a ticket, in the order in which it came.
 static int sendOn(fh_job *job, fh_peer *peer, int lane) {
 	while (peer->waiting[lane]) {
@@ -123,8 +104,13 @@ static int sendOn(fh_job *job, fh_peer *peer, int lane) {
 		t->taken = 1;
 		job->tickets++;
 		p->out.note = (note){.lane = lane, .ticket = t - peer->tickets[lane]};
-		int words = lane == FH_SHIPS ? packShip(peer, t, &p->out) :
-			packAtomics(peer, t, &p->out);
+		int words;
+		if (lane == FH_SHIPS) {
+			words = packShip(peer, t, &p->out);
+		} else {
+			t->op = peer->waiting[lane];
+			words = fh_pack_accesses(&peer->waiting[lane], p->out.words, &p->out.note.room);
+		}
 		if ((err = dispatch(job, p, peer->rank, REQUEST, words)))
 			return err;
 	}
@@ -134,10 +120,11 @@ static int sendOn(fh_job *job, fh_peer *peer, int lane) {
 // fh_ask enters an operation that goes by a message. fh_send_news sends it.
 void fh_ask(fh_queue *q, fh_job *job, fh_op *op) {
 	fh_peer *peer = &job->peers[op->rank];
-	int lane = op->kind == FH_SHIP ? FH_SHIPS : FH_ATOMICS;
+	int lane = op->kind == FH_SHIP ? FH_SHIPS : FH_ACCESSES;
 	op->queue = q;
 	op->link = NULL;
 	op->byMessage = 1;
+	op->packed = op->taken = 0;
 	*(peer->waiting[lane] ? &peer->last[lane]->link : &peer->waiting[lane]) = op;
 	peer->last[lane] = op;
 	if (!peer->isNews) {
@@ -188,34 +175,10 @@ static int answered(fh_job *job, int from, const message *m, int words) {
 		op->seen = words;
 		memcpy(op->answer, m->words, words * 8);
 		fh_landed(op);
-		op = NULL;
-	}
-	for (int i = 0; op; i++) {
-		fh_op *next = op->link;
-		op->seen = m->words[i];
-		fh_landed(op);
-		op = next;
+	} else if (op) {
+		fh_take_answer(op, m->words, m->note.room);
 	}
 	return sendOn(job, peer, m->note.lane);
-}
-
-uint64_t fh_swap_here(uint64_t *word, int isAdd, uint64_t old, uint64_t newWord) {
-	if (isAdd)
-		return __atomic_fetch_add(word, newWord, __ATOMIC_SEQ_CST);
-	__atomic_compare_exchange_n(word, &old, newWord, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-	return old;
-}
-
-// swap does the atomics of a message, and answers it.
-static int swap(fh_job *job, int from, parcel *p, int words) {
-	int n = words / SWAP_WORDS;
-	for (int i = 0; i < n; i++) {
-		const uint64_t *op = p->in.words + SWAP_WORDS * i;
-		uint64_t *mine = job->windows[op[1]]->direct[job->rank];
-		p->out.words[i] = fh_swap_here(mine + (op[0] >> 1), op[0] & 1, op[2], op[3]);
-	}
-	p->out.note = p->in.note;
-	return dispatch(job, p, from, ANSWER, n);
 }
 
 // asked puts a request into the inbox.
@@ -244,8 +207,11 @@ static int takeIn(fh_job *job, const MPI_Status *status) {
 		return err;
 	}
 	fh_heat_for_messages();
-	if (p->in.note.lane == FH_ATOMICS)
-		return swap(job, from, p, words);
+	if (p->in.note.lane == FH_ACCESSES) {
+		p->out.note = p->in.note;
+		words = fh_do_accesses(job, p->in.words, words, p->out.words);
+		return dispatch(job, p, from, ANSWER, words);
+	}
 	asked(job, from, p, words);
 	return 0;
 }

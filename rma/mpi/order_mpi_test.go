@@ -15,13 +15,15 @@ import (
 
 func init() {
 	roles["inOrder"] = inOrder
+	roles["long"] = long
 	roles["closedByOne"] = closedByOne
 }
 
 // Operations on the same words take effect in the order in which they were posted, in the window
 // that they name, with more in flight than a message or a call of MPI has.
 func TestInOrder(t *testing.T) {
-	for _, how := range []string{"hosts", "hidden", "pairs"} {
+	for _, how := range []string{"hosts", "hidden", "pairs", "hosts by messages",
+		"pairs by messages"} {
 		out, err := find(t, ask().kind).play(t, 3, "inOrder:"+how)
 		expect(t, out, err, true, 3, "all in order")
 	}
@@ -113,6 +115,52 @@ func (o *ordered) round(ctx context.Context, me, rank, round int) error {
 		}
 	}
 	return nil
+}
+
+// Operations that are longer than a message are whole, and in order with others on their words.
+func TestLong(t *testing.T) {
+	for _, how := range []string{"hosts", "hosts by messages", "hidden by messages"} {
+		out, err := find(t, ask().kind).play(t, 2, "long:"+how)
+		expect(t, out, err, true, 2, "all are whole")
+	}
+}
+
+func long(argument string) error {
+	return inJob(argument, func(ctx context.Context, job rma.Job, _ rma.Window) error {
+		const words = 5*rma.MaxShipWords + 77
+		w, err := job.NewWindow(ctx, rma.Spec{Name: "long", Words: 2 * words})
+		if err != nil {
+			return err
+		}
+		q, err := job.NewQueue(4)
+		if err != nil {
+			return err
+		}
+		buf, err := q.Alloc(2 * words)
+		if err != nil {
+			return err
+		}
+		puts, gets := buf[:words], buf[words:]
+		rank, from := 1-job.Rank(), job.Rank()*words
+		for i := range puts {
+			puts[i] = rmatest.Mixed(job.Rank(), rank, 0, uint64(i))
+		}
+		last := words - 1
+		handles := []rma.Handle{q.Put(puts, w, rank, from), q.FetchAdd(w, rank, from+last, 3),
+			q.CompareAndSwap(w, rank, from, puts[0], 9), q.Get(gets, w, rank, from)}
+		if err := finishAll(ctx, q, handles); err != nil {
+			return err
+		}
+		puts[last] += 3
+		puts[0] = 9
+		for i, got := range gets {
+			if got != puts[i] {
+				return fmt.Errorf("word %d is %#x, want %#x", i, got, puts[i])
+			}
+		}
+		fmt.Println("all are whole")
+		return errors.Join(q.Close(), job.Barrier(ctx))
+	})
 }
 
 // A window that a rank has closed is served by that rank no more, and by the others as before.

@@ -182,7 +182,7 @@ func (p *Puppet) doOther(ctx context.Context, req *Request, reply *Reply) error 
 		}
 	case "join":
 		job, err := joinAs(ctx, Config{Hidden: req.Flag, Timeout: hangGuard},
-			overrides{host: req.Text, first: req.Numbers[0]})
+			overrides{host: req.Text, first: req.Numbers[0], carried: req.Numbers[1] == 1})
 		if err == nil {
 			reply.Object = p.keep(job)
 		}

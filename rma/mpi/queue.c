@@ -90,7 +90,7 @@ static int test(fh_queue *q) {
 	return 0;
 }
 
-// awaitAnswers waits for those to atomics. The owner may need the lock for its own messages.
+// awaitAnswers waits for those to operations on memory. The owner may need the lock for its own messages.
 static int awaitAnswers(fh_queue *q) {
 	int err = q->asks ? fh_send_news(q->job) : 0;
 	for (int vain = 0; q->asks && !err;) {
@@ -119,9 +119,7 @@ static void copyDirect(fh_op *op) {
 	uint64_t *there = op->window->direct[op->rank] + op->off;
 	uint64_t *from = op->kind == FH_PUT ? op->buf : there;
 	uint64_t *to = op->kind == FH_PUT ? there : op->buf;
-	for (int64_t i = 0; i < op->words; i++)
-		__atomic_store_n(&to[i], __atomic_load_n(&from[i], __ATOMIC_ACQUIRE),
-			__ATOMIC_RELEASE);
+	fh_copy(to, from, op->words);
 	if (op->kind == FH_PUT)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	op->state = FH_DONE;
@@ -132,9 +130,15 @@ static int start(fh_queue *q, int slot) {
 	op->next = -1;
 	op->byRequest = op->byMessage = 0;
 	int direct = op->window->direct[op->rank] != NULL &&
-		(op->kind <= FH_PUT || op->window->coherent);
+		(op->kind <= FH_PUT || op->window->coherent || op->window->carried);
 	if (op->kind == FH_SHIP) {
 		op->state = FH_FLYING;
+		fh_ask(q, q->job, op);
+		return 0;
+	}
+	if (op->window->carried && !direct) { // the owner does them in the order of messages
+		op->state = FH_FLYING;
+		q->asks++;
 		fh_ask(q, q->job, op);
 		return 0;
 	}

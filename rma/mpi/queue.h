@@ -33,7 +33,7 @@ struct fh_queue {
 	MPI_Request *requests;
 	int *heads, *ended, flights; // by request: first slot that it completes
 	int wide;
-	int asks; // atomics whose answer has not come
+	int asks; // operations on memory whose answer has not come
 	uint64_t calls;
 	uint64_t marks[CLASSES][MARKS / 64];
 	uint64_t *touched[TOUCHED];

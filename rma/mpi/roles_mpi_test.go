@@ -47,6 +47,7 @@ func inJob(argument string, fn func(ctx context.Context, job rma.Job, w rma.Wind
 	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
 	var p overrides
+	argument, p.carried = strings.CutSuffix(argument, " by messages")
 	switch argument {
 	case "hosts": // each rank on a host of its own
 		p.host = fmt.Sprint(os.Getpid())

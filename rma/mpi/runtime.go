@@ -27,6 +27,8 @@ const progressInterval = 100 * time.Microsecond
 type overrides struct {
 	host  string // the name of this host; "" is the real one
 	first int    // how many ranks of MPI the job has, 0 for all
+
+	carried bool // MPI makes no windows
 }
 
 func (c *Config) complete() {

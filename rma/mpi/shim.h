@@ -43,8 +43,8 @@ int fh_free_job(fh_job *job);
 // A window: one segment per rank; direct[rank] is where this process sees it, or NULL.
 typedef struct fh_window fh_window;
 
-int fh_open(fh_job *job, uint64_t *base, int64_t words, uint32_t number, fh_window **window,
-	uint64_t **mine);
+int fh_open(fh_job *job, uint64_t *base, int64_t words, uint32_t number, int carried,
+	fh_window **window, uint64_t **mine);
 int fh_unified(fh_window *window);
 void fh_direct(fh_window *window, int rank, uint64_t *base);
 int fh_close(fh_window *window);
@@ -56,6 +56,7 @@ typedef struct fh_op {
 	FR_OP(fh_window)
 	fh_queue *queue;    // of what goes by a message
 	struct fh_op *link; // the operation after it in a message
+	int64_t packed, taken; // of one that is too long for a message: words that were sent, answered
 	int32_t next;       // slot that is completed together with this one, or -1
 	uint8_t byRequest;  // completed by a request, not by a flush
 	uint8_t byMessage;  // completed by the answer to a message

@@ -144,11 +144,11 @@ func (w *window) open() error {
 	if w.part != nil {
 		base = pointer(w.part.Words)
 	}
-	code := C.fh_open(j.c, base, C.int64_t(wholeLines(w.Len())), C.uint32_t(w.Number()), &w.c,
-		&mine)
+	code := C.fh_open(j.c, base, C.int64_t(wholeLines(w.Len())), C.uint32_t(w.Number()),
+		flag(j.carried), &w.c, &mine)
 	w.C = unsafe.Pointer(w.c)
 	if code != 0 {
-		return fmt.Errorf("%w; %s", j.lib.fault("making a window", code), j.lib.remedy())
+		return j.lib.fault("making a window", code)
 	}
 	w.own = unsafe.Slice((*uint64)(unsafe.Pointer(mine)), w.Len())
 	if w.host == nil || C.fh_unified(w.c) == 0 {

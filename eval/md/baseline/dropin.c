@@ -12,6 +12,8 @@ const char *const table_mode = "MPI-DHT";
 const char *const table_mode = "drop-in";
 #endif
 
+const int table_threads = MPI_THREAD_SINGLE; /* as programs for MPI-DHT do */
+
 static DHT *table;
 
 /* hash is cheap, so that it does not decide: a multiplication for eight bytes. */

@@ -7,6 +7,7 @@
 #include "table.h"
 
 const char *const table_mode = "library";
+const int table_threads = MPI_THREAD_MULTIPLE; /* as docs/c.md has it: batches are shipped */
 
 static farhash_job *job;
 static farhash_cache *cache;

@@ -20,6 +20,7 @@ typedef struct {
 } bucket;
 
 const char *const table_mode = "baseline";
+const int table_threads = MPI_THREAD_SINGLE;
 
 static uint64_t buckets;
 static int window_bytes;

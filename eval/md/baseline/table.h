@@ -21,6 +21,7 @@ typedef struct {
 extern int rank, ranks, batch; /* batch: operations that may be done at once */
 
 extern const char *const table_mode; /* how lines of benchmarks call the table */
+extern const int table_threads;      /* the level of threads that MPI is initialised with */
 extern uint64_t mismatches;          /* buckets that failed their checksum */
 
 /* An empty table for the next workloads, with so many buckets on each rank, and its end. */

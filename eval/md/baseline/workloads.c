@@ -136,7 +136,8 @@ int main(int argc, char **argv)
 {
 	unsigned long long operations = 100000, keys = 712500, runs = 1, buckets = 1 << 18,
 		many = 1, *number;
-	MPI_Init(&argc, &argv);
+	int threads;
+	MPI_Init_thread(&argc, &argv, table_threads, &threads);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	for (int flag; (flag = getopt(argc, argv, "o:b:k:r:a:")) != -1;) {
