@@ -127,7 +127,10 @@
 // A callback of UCX copies a request into the inbox, and one goroutine of the job takes them in the
 // order in which they came, calls the handlers and sends the answers, also while Close waits for
 // the other ranks. The inbox has at most four requests of each rank, and as many answers may be in
-// flight: 8 * ranks * 128 KiB, kept for later requests. Requests beyond that, or longer than
+// flight. Each takes memory for its words and for the room of its answer, until that is sent: with
+// 1,000 ranks and 64 words each way 8 MiB at most, with 10,000 ranks 80 MiB. If all of 1,000 ranks
+// ask this one four times for 64 KiB it is 1 GiB; the requests of a batch of a table take half of
+// that each, and a batch has 8 of them for all ranks together. Requests beyond that, or longer than
 // allowed, are refused and not stored. So are requests of ranks that are lost, which may be alive,
 // also those that came before the loss. An answer is taken if ticket and serial belong to a
 // request that waits, and if it fits into the room that was given.

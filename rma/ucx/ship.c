@@ -11,12 +11,13 @@
 
 enum { REQUEST = 1, ANSWER }; // numbers of active messages
 
-// A parcel is a request that has come, and its answer.
+// A parcel is a request that has come, and room for its answer: memory of that length, freed when the
+// answer is sent.
 typedef struct {
 	fr_request request; // first: it is what Go has
 	fu_job *job;
 	fu_note note;
-	uint64_t words[2 * FH_SHIP_WORDS];
+	uint64_t words[];
 } parcel;
 
 // params are the parameters of a message. Its words are all sent at once, or in pieces that UCX joins.
@@ -180,7 +181,7 @@ static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, voi
 		refuse(p, param->reply_ep, &n, FH_GARBLED);
 		return UCS_OK;
 	}
-	parcel *in = fr_parcel(&job->inbox, sizeof *in);
+	parcel *in = fr_calloc(1, sizeof *in + bytes + n.room * 8);
 	in->request = (fr_request){.request = in->words, .answer = in->words + bytes / 8,
 		.words = bytes / 8, .room = n.room, .window = n.window, .from = n.rank};
 	in->job = job;
@@ -195,7 +196,7 @@ static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, voi
 static void gone(parcel *in, ucs_status_t status) {
 	if (status != UCS_OK)
 		fu_fail(&in->job->peers[in->request.from]);
-	fr_keep(&in->job->inbox, &in->request);
+	free(in);
 }
 
 static void answerSent(void *request, ucs_status_t status, void *in) {
@@ -211,7 +212,7 @@ static void answer(parcel *in, int code, int words) {
 	if (p->lost) {
 		if (ep) // the rank may be alive; where the endpoint was closed UCX tells it
 			refuse(p, ep, &in->note, FH_LOST);
-		fr_keep(&job->inbox, &in->request);
+		free(in);
 		return;
 	}
 	in->note.rank = job->rank;

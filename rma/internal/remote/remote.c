@@ -7,7 +7,10 @@
 
 #include "remote.h"
 
-enum { LOCK_TRIES = 1000 };
+enum {
+	LOCK_TRIES = 1000,
+	MAX_SPARES = 128, // parcels of 128 KiB: 16 MiB
+};
 
 fr_ticket *fr_free_ticket(fr_ticket *tickets) {
 	for (int i = 0; i < FH_TICKETS; i++)
@@ -26,10 +29,16 @@ void *fr_parcel(fr_inbox *in, size_t bytes) {
 	if (!r)
 		return fr_calloc(1, bytes);
 	in->spare = r->next;
+	in->spares--;
 	return r;
 }
 
 void fr_keep(fr_inbox *in, fr_request *r) {
+	if (in->spares == MAX_SPARES) {
+		free(r);
+		return;
+	}
+	in->spares++;
 	r->next = in->spare;
 	in->spare = r;
 }

@@ -54,6 +54,7 @@ typedef struct fr_request {
 // The inbox of a rank. One request is answered at a time.
 typedef struct {
 	fr_request *spare; // parcels for other requests, under a lock of the engine
+	int spares;        // how many
 	pthread_mutex_t lock; // around the following
 	pthread_cond_t news;
 	fr_request *first, *last;
@@ -64,7 +65,7 @@ typedef struct {
 
 void fr_open(fr_inbox *in);
 void *fr_parcel(fr_inbox *in, size_t bytes);       // a new one, or a spare one
-void fr_keep(fr_inbox *in, fr_request *r);         // makes it a spare one
+void fr_keep(fr_inbox *in, fr_request *r);         // makes it a spare one, or frees it
 void fr_put(fr_inbox *in, fr_request *r);
 fr_request *fr_take(fr_inbox *in, int wait);       // NULL: there is none, or the inbox has ended
 void fr_answered(fr_inbox *in);                    // the one that was taken
