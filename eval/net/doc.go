@@ -35,5 +35,5 @@ import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment {
-	return []*experiment.Experiment{Hosts(), Probing()}
+	return []*experiment.Experiment{Hosts(), Probing(), Scale()}
 }

@@ -190,7 +190,7 @@ func TestUsage(t *testing.T) {
 		"all x", "md cache --batch 0", "md cache --value-bytes 7", "md cache --redis x",
 		"ne table1 --slots 1", "ne ycsb --impl redis",
 		"ne ycsb --redis nowhere", "ne ycsb --nessie-load 0.6",
-		"net hosts --new 2", "show",
+		"net hosts --new 2", "net scale --sizes 1", "show",
 		"shared -n 0", "shared --batch 0", "shared --store x", "shared --seconds 0",
 		"dedup --bytes 7", "dedup --repeats 100", "dedup --size 0", "dedup --program x",
 	} {
