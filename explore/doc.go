@@ -100,6 +100,20 @@
 // takes at most as long as the search. No arcs are stored: a state takes 11.4 bytes beside
 // the log. Where memory does not suffice, the answer is unknown.
 //
+// # Words of states
+//
+// [Options].After gets the [States] of a complete search, which have some words each, for
+// whatever is to be found out about them: package temporal answers CTL and LTL so. In a sweep
+// each rank expands the states that it has logged and that are still open, and a [Visitor]
+// changes the words of a state, given the words of its successors. Sweeps go through the logs
+// upwards and downwards in turn. They repeat until one changes nothing. Changes that only ever
+// add bits then have a result that does not depend on ranks and order.
+//
+// The states are numbered by a set of elements of 8 bytes, their names, whose references are the
+// numbers. It takes 19 bytes a state, and a list of numbers 8. States that are elements have
+// numbers already. The words are in a window, at the numbers. One rank alone writes the words of
+// a state.
+//
 // # Trace
 //
 // With [Options].Trace each rank logs its tasks by level, 8 bytes a state. When the
@@ -236,6 +250,7 @@
 //	explore.go      Run, its result, progress
 //	options.go      Options, and whether all ranks have the same
 //	liveness.go     after the search: is a finding still reached from every state
+//	states.go       after the search: words for each state, and sweeps that change them
 //	trace.go        after the search: a shortest way to a state
 //	worker.go       the search of a rank: take a block, expand it, insert what it leads to
 //	walk.go         random walks beside the search

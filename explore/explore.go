@@ -81,6 +81,8 @@ type Result struct {
 	// Live is what is known about Options.Live; nil if nothing was asked, or the search is not
 	// complete.
 	Live *Liveness
+	// Swept is what happened in Options.After; nil if it was not called.
+	Swept *Swept
 }
 
 // StateBytes is Bytes for each state. It is 0 where there are fewer than 100,000 states, as most of
@@ -148,7 +150,9 @@ type search struct {
 }
 
 // logs reports whether the ranks keep logs.
-func (s *search) logs() bool { return len(s.opts.Trace)+len(s.opts.Live) > 0 }
+func (s *search) logs() bool {
+	return len(s.opts.Trace)+len(s.opts.Live) > 0 || s.opts.After != nil
+}
 
 // newSearch makes what the ranks share. Collective.
 func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*search, error) {
@@ -224,6 +228,9 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 	}
 	if s.loss == nil {
 		err = s.answerLive(ctx, uncancelled, res)
+	}
+	if err == nil && s.loss == nil {
+		err = s.answerAfter(ctx, uncancelled, res)
 	}
 	if err == nil && s.loss == nil {
 		err = s.collectWalks(uncancelled, res)

@@ -58,11 +58,14 @@ type answer struct {
 	TraceByWalk bool `json:"traceByWalk,omitempty"`
 	// LiveSeconds is the time for liveness after a complete search.
 	LiveSeconds *float64 `json:"liveSeconds,omitempty"`
+	// PathSeconds is the time for properties that look along paths, after a complete search.
+	PathSeconds *float64 `json:"pathSeconds,omitempty"`
 	// What was asked for, in that order.
 	Properties []propertyAnswer `json:"properties,omitempty"`
 
 	bits   int
 	sweeps int // for liveness
+	passes int // sweeps for properties that look along paths
 	detail string
 	traced string // the flag
 	goal   string // that the trace leads to
@@ -90,6 +93,10 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 	if res.Live != nil {
 		seconds := res.Live.Elapsed.Seconds()
 		a.LiveSeconds, a.sweeps = &seconds, res.Live.Sweeps
+	}
+	if res.Swept != nil {
+		seconds := res.Swept.Elapsed.Seconds()
+		a.PathSeconds, a.passes = &seconds, res.Swept.Sweeps
 	}
 	if res.Order == explore.BreadthFirst {
 		a.Depth = &res.Depth
@@ -221,6 +228,10 @@ func (a *answer) printText(w io.Writer) {
 	if a.LiveSeconds != nil {
 		fmt.Fprintf(t, "seconds for liveness\t%.3f\t%s\n", *a.LiveSeconds,
 			plural.Of(a.sweeps, "sweep"))
+	}
+	if a.PathSeconds != nil {
+		fmt.Fprintf(t, "seconds for paths\t%.3f\t%s\n", *a.PathSeconds,
+			plural.Of(a.passes, "sweep"))
 	}
 	if stored := plural.Of(a.bits, "bit") + ", stored as " + a.Encoding; a.BytesPerState > 0 {
 		fmt.Fprintf(t, "bytes per state\t%.1f\ta marking has %s\n", a.BytesPerState, stored)

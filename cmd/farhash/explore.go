@@ -61,10 +61,9 @@ properties it answers these, and ends when all are answered:
 A FORMULA is such as 'tokens(a) + 2*tokens(b) <= 3 and not enabled(t)'; deadlock, or and
 parentheses are known too. A SUM is such as 'tokens(a, b) + tokens(c)'. Names are ids of
 the net, in double quotes where they have other characters than letters, digits, _ . : -
-and $. A FILE has properties of the Model Checking Contest: ReachabilityCardinality,
-ReachabilityFireability or UpperBounds; --mcc prints the contest's lines. What memory did
-not suffice for is unknown. --trace witness shows a shortest way to a marking that answers
-one.
+and $. A FILE has properties of the Model Checking Contest: on reachability, upper bounds,
+CTL or LTL; --mcc prints the contest's lines. What memory did not suffice for is unknown.
+--trace witness shows a shortest way to a marking that answers one, where one marking does.
 
 Progress is shown where standard error is a terminal, which ranks that a launcher has
 started do not have.
@@ -364,9 +363,12 @@ func (f *exploreFlags) print(a answer) error {
 
 // exitFor is the exit code that an incomplete result asks for.
 func (f *exploreFlags) exitFor(res *explore.Result, caught func() os.Signal) error {
-	reason := res.Reason
+	reason, lost := res.Reason, ""
 	if res.Live != nil {
-		reason = res.Live.Reason
+		reason, lost = res.Live.Reason, res.Live.Detail
+	}
+	if res.Swept != nil && res.Swept.Reason != "" {
+		reason, lost = res.Swept.Reason, res.Swept.Detail
 	}
 	switch {
 	case reason == explore.Decided, res.Complete && reason == "", reason == explore.Resumed:
@@ -375,8 +377,8 @@ func (f *exploreFlags) exitFor(res *explore.Result, caught func() os.Signal) err
 		return &exitError{code: exitIncomplete}
 	case reason == explore.Interrupted:
 		return &exitError{code: interruptCode(caught)}
-	case reason == explore.RankLost && res.Live != nil:
-		return &exitError{code: exitLost, err: errors.New("a rank was lost: " + res.Live.Detail)}
+	case reason == explore.RankLost && lost != "":
+		return &exitError{code: exitLost, err: errors.New("a rank was lost: " + lost)}
 	case reason == explore.RankLost:
 		return &exitError{code: exitLost, err: f.lost(res)}
 	}

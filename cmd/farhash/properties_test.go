@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,6 +82,40 @@ func TestExplorePropertyFile(t *testing.T) {
 	if c.code() != exitUsage || c.stdout.Len() > 0 ||
 		!strings.Contains(c.stderr.String(), "two properties have the name P-00") {
 		t.Errorf("the same file twice: exit code %d, %s%s", c.code(), &c.stderr, &c.stdout)
+	}
+}
+
+// Formulas of CTL and LTL are answered on goroutines and processes, together with others.
+func TestExplorePaths(t *testing.T) {
+	path := family(t, "philosophers", "4")
+	file := filepath.Join(t.TempDir(), "p.xml")
+	eats := "<is-fireable><transition>End_1</transition></is-fireable>"
+	var text strings.Builder
+	for i, formula := range []string{
+		"<exists-path><finally><deadlock/></finally></exists-path>",
+		"<all-paths><globally><exists-path><finally>" + eats +
+			"</finally></exists-path></globally></all-paths>",
+		"<all-paths><globally><finally><disjunction><deadlock/>" + eats +
+			"</disjunction></finally></globally></all-paths>",
+		"<exists-path><globally><finally>" + eats + "</finally></globally></exists-path>",
+	} {
+		fmt.Fprintf(&text, "<property><id>P-%d</id><formula>%s</formula></property>", i, formula)
+	}
+	err := os.WriteFile(file, []byte("<property-set>"+text.String()+"</property-set>"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"P-0": true, "P-1": false, "P-2": false, "P-3": true}
+	for _, args := range [][]string{{"explore", path, "-n", "3", "--properties", file},
+		launched(t, "2", "explore", path, "--properties", file)} {
+		if got := answers(t, args...); !maps.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", args, got, want)
+		}
+	}
+	c := execute(t, "explore", path, "--properties", file, "--encoding", "fingerprint",
+		"--symbolic")
+	if c.code() != exitUsage {
+		t.Errorf("exit code %d, %s", c.code(), &c.stderr)
 	}
 }
 

@@ -84,7 +84,7 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 	properties ...property.Property) (res *Result, err error) {
 	begin := time.Now()
 	for _, p := range properties {
-		if p.Kind == property.Live {
+		if p.Kind == property.Live || p.Kind == property.Temporal {
 			return nil, &UnsupportedError{p}
 		}
 	}

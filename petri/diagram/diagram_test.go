@@ -260,6 +260,11 @@ func TestRefused(t *testing.T) {
 	if unsupported := (*UnsupportedError)(nil); !errors.As(err, &unsupported) {
 		t.Errorf("of liveness: %v", err)
 	}
+	_, err = Explore(t.Context(), unbounded(), Options{},
+		property.Property{Kind: property.Temporal})
+	if unsupported := (*UnsupportedError)(nil); !errors.As(err, &unsupported) {
+		t.Errorf("of paths: %v", err)
+	}
 	if _, err = Explore(t.Context(), &petri.Net{}, Options{}); err == nil {
 		t.Error("a net without places is explored")
 	}

@@ -1,11 +1,13 @@
 package packing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/temporal"
 )
 
 // The first findings of an expander: the most tokens in a place, and in a marking.
@@ -44,7 +46,7 @@ type Answer struct {
 	// Transition is one that can not fire any more from the witness, where a net is not live, or
 	// not at all, where there is none; -1 if that is not the answer.
 	Transition int
-	Reason     string // why liveness is unknown after a complete search
+	Reason     string // why it is unknown after a complete search
 	// Walk has shown it, for Walked; nil if none has.
 	Walk *explore.Walk
 }
@@ -56,18 +58,22 @@ type question struct {
 	known   Verdict           // by structure
 	finding int               // its first one
 	most    int64             // of Bound: no marking has more
+	paths   *temporal.Formula // of Temporal; nil if it is refused
+	refused string            // why it cannot be answered
 }
 
 // questions are the properties that a packing is asked for.
 //
 // A question of a formula has one finding, 1 when a marking decides it: one where an Always does
 // not hold, or a Sometimes does. A bound has two: the largest value + 1, and 1 if that is the
-// most that the structure allows. Liveness has one, 1 at a deadlock. Transitions, where a
-// question needs to know which can fire, have one each.
+// most that the structure allows. Liveness has one, 1 at a deadlock. A temporal one has one, its
+// verdict after the search. Transitions, where a question needs to know which can fire, have one
+// each.
 type questions struct {
 	list  []question
-	fires int // the first finding of the transitions; 0 if none is needed
-	n     int // findings in all
+	atoms []*property.Formula // of temporal questions
+	fires int                 // the first finding of the transitions; 0 if none is needed
+	n     int                 // findings in all
 }
 
 // ask has the packing answer properties.
@@ -92,6 +98,8 @@ func (p *Packing) ask(properties []property.Property) error {
 			}
 		case property.Live:
 			p.askLive(&at)
+		case property.Temporal:
+			p.askPaths(&at)
 		}
 		q.list = append(q.list, at)
 	}
@@ -107,7 +115,7 @@ func (p *Packing) ask(properties []property.Property) error {
 // ownFindings is how many findings a question of a kind has for itself.
 func ownFindings(kind property.Kind) int {
 	switch kind {
-	case property.Always, property.Sometimes, property.Live:
+	case property.Always, property.Sometimes, property.Live, property.Temporal:
 		return 1
 	case property.Bound:
 		return 2
@@ -224,7 +232,7 @@ func (p *Packing) Findings() int { return p.questions.n }
 func (p *Packing) Decided(findings []uint64) bool {
 	q := &p.questions
 	for i := range q.list {
-		if !p.answer(&q.list[i], findings, false, nil).Exact {
+		if q.list[i].refused == "" && !p.answer(&q.list[i], findings, &explore.Result{}).Exact {
 			return false
 		}
 	}
@@ -235,7 +243,7 @@ func (p *Packing) Decided(findings []uint64) bool {
 func (p *Packing) Answers(res *explore.Result) []Answer {
 	var all []Answer
 	for i := range p.questions.list {
-		a := p.answer(&p.questions.list[i], res.Findings, res.Complete, res.Live)
+		a := p.answer(&p.questions.list[i], res.Findings, res)
 		if walk, ok := res.Walks[a.Witness]; ok {
 			a.Walk = &walk
 		}
@@ -244,10 +252,10 @@ func (p *Packing) Answers(res *explore.Result) []Answer {
 	return all
 }
 
-// answer is what findings say about a question, where they are of all markings or not, and what is
-// known about liveness, if anything.
-func (p *Packing) answer(q *question, findings []uint64, complete bool,
-	live *explore.Liveness) Answer {
+// answer is what findings say about a question, where a result says whether they are of all
+// markings, and what else is known.
+func (p *Packing) answer(q *question, findings []uint64, res *explore.Result) Answer {
+	complete := res.Complete
 	a := Answer{Property: q.Property, Witness: -1, Verdict: q.known, Structural: true,
 		Transition: -1}
 	if q.known != Unknown {
@@ -274,7 +282,11 @@ func (p *Packing) answer(q *question, findings []uint64, complete bool,
 			a.Verdict = none
 		}
 	case property.Live:
-		p.answerLive(&a, q, findings, live)
+		p.answerLive(&a, q, findings, res.Live)
+	case property.Temporal:
+		if a.Verdict, a.Reason = Verdict(findings[q.finding]), q.refused; res.Swept != nil {
+			a.Reason = cmp.Or(a.Reason, res.Swept.Detail)
+		}
 	case property.QuasiLive, property.Stable:
 		fires := func(t int) bool { return findings[p.questions.fires+t] != 0 }
 		all := true // transitions have fired, or places changed

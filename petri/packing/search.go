@@ -144,7 +144,12 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 			return nil, nil, err
 		}
 		opts.Live = p.live()
+		var paths pathAnswers
+		opts.After = p.afterwards(&paths)
 		res, err := explore.Run(ctx, job, p, opts)
+		if err == nil {
+			p.note(res, paths)
+		}
 		var overflow *explore.OverflowError
 		var other *explore.OtherModelError
 		again := errors.As(err, &overflow) || errors.As(err, &other)

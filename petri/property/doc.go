@@ -1,14 +1,16 @@
 // Package property has what can be asked of the reachable markings of a Petri net.
 //
-// A [Property] is one of three kinds: that a formula holds in all of them ([Always]), that it
-// holds in one at least ([Sometimes]), or how large a sum of tokens becomes ([Bound]). A
+// A [Property] is one of four kinds: that a formula holds in all of them ([Always]), that it
+// holds in one at least ([Sometimes]), how large a sum of tokens becomes ([Bound]), or that a
+// formula of CTL* holds initially, which may look along paths ([Temporal]). A
 // [Formula] compares sums of tokens, asks whether transitions are enabled or whether none is, and
 // joins formulas by and, or and not. Three further kinds ask about the net as a whole:
 // that some place never changes ([Stable]), that every transition fires somewhere
 // ([QuasiLive]), and that from every reachable marking each transition can fire again ([Live]).
 //
 // [ReadFile] reads the properties of the Model Checking Contest: the examinations
-// ReachabilityCardinality, ReachabilityFireability and UpperBounds. [Examination] gives those
+// ReachabilityCardinality, ReachabilityFireability, UpperBounds, CTLCardinality, CTLFireability,
+// LTLCardinality and LTLFireability. [Examination] gives those
 // that have no file. [ParseFormula] and [ParseSum] read text:
 //
 //	tokens(a) + 2*tokens("place b") <= 3 and not enabled(t1)

@@ -10,6 +10,7 @@ const (
 	Always    Kind = iota // the formula holds in all reachable markings
 	Sometimes             // it holds in one at least
 	Bound                 // the largest value of the sum
+	Temporal              // the formula, which may look along paths, holds initially
 	Stable                // some place has the same tokens in all
 	QuasiLive             // each transition is enabled in one at least
 	Live                  // from each of them each transition can be enabled again
@@ -19,7 +20,7 @@ const (
 type Property struct {
 	Name    string
 	Kind    Kind
-	Formula *Formula // of Always and Sometimes
+	Formula *Formula // of Always, Sometimes and Temporal
 	Sum     Sum      // of Bound
 }
 
@@ -34,7 +35,18 @@ const (
 	AtMost            // Left <= Right
 	Enabled           // one of Transitions at least is enabled
 	Stuck             // no transition is enabled
+
+	// What follows looks along paths. Only in a deadlock does a path end.
+	Exists   // the only one of Args is true of a path from here
+	Forall   // the only one of Args is true of all paths from here
+	Next     // the only one of Args is true from the next marking of the path on
+	Finally  // it is true from some marking of the path on
+	Globally // it is true from each marking of the path on
+	Until    // the second of Args is true from some marking on, and the first one until then
 )
+
+// Looks reports whether an operator looks along paths. Holds does not know those that do.
+func (op Op) Looks() bool { return op >= Exists }
 
 // Formula is true or false of a marking.
 type Formula struct {

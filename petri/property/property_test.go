@@ -145,6 +145,34 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// What one marking does not decide is a formula that looks along paths.
+func TestReadTemporal(t *testing.T) {
+	stuck := &property.Formula{Op: property.Stuck}
+	of := func(op property.Op, args ...*property.Formula) *property.Formula {
+		return &property.Formula{Op: op, Args: args}
+	}
+	for text, want := range map[string]*property.Formula{
+		"<deadlock/>": stuck,
+		"<all-paths><finally><deadlock/></finally></all-paths>": of(property.Forall,
+			of(property.Finally, stuck)),
+		"<all-paths><globally><exists-path><next><deadlock/></next></exists-path></globally>" +
+			"</all-paths>": of(property.Forall, of(property.Globally,
+			of(property.Exists, of(property.Next, stuck)))),
+		"<exists-path><until><before><globally><deadlock/></globally></before><reach>" +
+			"<negation><deadlock/></negation></reach></until></exists-path>": of(property.Exists,
+			of(property.Until, of(property.Globally, stuck), of(property.Not, stuck))),
+		"<conjunction><exists-path><finally><deadlock/></finally></exists-path><true/>" +
+			"</conjunction>": of(property.And, of(property.Exists, of(property.Finally, stuck)),
+			of(property.And)),
+	} {
+		all, err := property.Read(net(), strings.NewReader(xmlOf(text)))
+		if err != nil || all[0].Kind != property.Temporal ||
+			!reflect.DeepEqual(all[0].Formula, want) {
+			t.Errorf("%s: %+v, %v", text, all, err)
+		}
+	}
+}
+
 // fine is a property.
 const fine = "<property><id>p</id><formula><place-bound><place>a</place></place-bound></formula>" +
 	"</property>"
@@ -182,16 +210,20 @@ func TestReadWrong(t *testing.T) {
 			"line 1: the root element is <pnml>, not <property-set>"},
 		{"<property-set><property></prop>", "syntax error"},
 		{xmlOf(""), "property p-0: it needs exactly one formula"},
-		{xmlOf("<all-paths><finally><true/></finally></all-paths>"),
-			"property p-0: <all-paths> of <finally> is of CTL or LTL, which is not supported"},
 		{xmlOf("<exists-path><finally><all-paths/></finally></exists-path>"),
-			"<all-paths> within a formula is of CTL or LTL"},
-		{xmlOf("<until/>"), "<until> within a formula is of CTL"},
+			"property p-0: <all-paths> has 0 elements and needs one"},
+		{xmlOf("<negation><until/></negation>"),
+			"<until> is of paths, and stands outside of <all-paths> and <exists-path>"},
+		{xmlOf("<all-paths><until><true/><true/></until></all-paths>"),
+			"<until> needs a <before> and then a <reach>"},
+		{xmlOf("<all-paths><until><before/><reach><true/></reach></until></all-paths>"),
+			"<before> has 0 elements and needs one"},
 		{xmlOf("<exists-path><finally><xor/></finally></exists-path>"),
 			"element <xor> is not known"},
 		{xmlOf("<place-bound/>"), "<place-bound> names no place"},
 		{xmlOf("<place-bound><x/></place-bound>"), "element <x> is not known"},
-		{xmlOf("<negation><place-bound><place>a</place></place-bound></negation>"), "of a bound"},
+		{xmlOf("<negation><place-bound><place>a</place></place-bound></negation>"),
+			"<place-bound> is no part of a formula"},
 		{xmlOf("<place-bound><place>z</place></place-bound>"), `no place with the id "z"`},
 		{xmlOf("<all-paths><globally><is-fireable/></globally></all-paths>"),
 			"names no transition"},
@@ -201,7 +233,6 @@ func TestReadWrong(t *testing.T) {
 <integer-constant>1</integer-constant></integer-le>`)), `"-99999999999" is no number`},
 		{xmlOf(marked("<integer-le>" + strings.Repeat("<integer-constant>1</integer-constant>", 3) +
 			"</integer-le>")), "<integer-le> has 3 elements and needs two"},
-		{xmlOf("<true/>"), "property p-0: the element <true> is not known"},
 		{xmlOf(marked("<conjunction/>")), "<conjunction> contains no formula"},
 		{xmlOf(marked("<true><false/></true>")), "<true> contains <false>"},
 		{xmlOf(marked("<deadlock><true/></deadlock>")), "<deadlock> contains <true>"},

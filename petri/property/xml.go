@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/farhash/farhash/internal/regular"
@@ -13,11 +14,10 @@ import (
 // maxFileBytes is the length of the longest file of properties.
 const maxFileBytes = 256 << 20
 
-// ReadFile reads the properties of net from a file in the XML of the Model Checking Contest. A
-// formula of another examination than ReachabilityCardinality, ReachabilityFireability and
-// UpperBounds is refused, with its name and the operator that is not known. So is whatever would
-// leave out or contradict a property: an id that is taken, a second id or formula of one property,
-// text or elements out of place.
+// ReadFile reads the properties of net from a file in the XML of the Model Checking Contest: of its
+// examinations on reachability, upper bounds, CTL and LTL. Whatever would leave out or contradict a
+// property is refused, with its name: an operator that is not known, an id that is taken, a second
+// id or formula of one property, text or elements out of place.
 func ReadFile(net *petri.Net, path string) ([]Property, error) {
 	f, err := regular.OpenStream(path)
 	if err != nil {
@@ -103,103 +103,128 @@ func (n *node) only() (*node, error) {
 
 // property is what the element in <formula> asks.
 func (n *names) property(at *node) (Property, error) {
-	var kind Kind
-	var quantifier string
-	switch at.name {
-	case "place-bound":
+	if at.name == "place-bound" {
 		sum, err := n.tokens(at)
 		return Property{Kind: Bound, Sum: sum}, err
-	case "negation":
-		inner, err := at.only()
-		if err != nil {
-			return Property{}, err
-		}
-		p, err := n.property(inner)
-		if err != nil {
-			return p, err
-		}
-		if p.Kind == Bound {
-			return p, errors.New("<negation> of a bound is no formula")
-		}
-		p.Kind, p.Formula = Always+Sometimes-p.Kind, negation(p.Formula)
-		return p, nil
-	case "all-paths":
-		kind, quantifier = Always, "globally"
-	case "exists-path":
-		kind, quantifier = Sometimes, "finally"
-	default:
-		return Property{}, unknown(at)
 	}
-	temporal, err := at.only()
+	f, err := n.formula(at, false)
 	if err != nil {
 		return Property{}, err
 	}
-	if temporal.name != quantifier {
-		return Property{}, fmt.Errorf("<%s> of <%s> is of CTL or LTL, which is not supported; "+
-			"<%s> is", at.name, temporal.name, quantifier)
-	}
-	inner, err := temporal.only()
-	if err != nil {
-		return Property{}, err
-	}
-	f, err := n.formula(inner)
-	return Property{Kind: kind, Formula: f}, err
+	return propertyOf(f), nil
 }
 
-// unknown is the error for an element that is not supported.
+// propertyOf is the property that a formula holds initially. If a single marking may decide it, it
+// is Always or Sometimes.
+func propertyOf(f *Formula) Property {
+	inner, not := f, false
+	for ; inner.Op == Not; inner = inner.Args[0] {
+		not = !not
+	}
+	kind, wanted := Always, Globally
+	if inner.Op == Exists {
+		kind, wanted = Sometimes, Finally
+	}
+	if inner.Op != Exists && inner.Op != Forall || inner.Args[0].Op != wanted ||
+		inner.Args[0].Args[0].Looks() {
+		return Property{Kind: Temporal, Formula: f}
+	}
+	f = inner.Args[0].Args[0]
+	if not {
+		kind, f = Always+Sometimes-kind, negation(f)
+	}
+	return Property{Kind: kind, Formula: f}
+}
+
+// Looks reports whether a formula looks along paths.
+func (f *Formula) Looks() bool {
+	return f.Op.Looks() || slices.ContainsFunc(f.Args, (*Formula).Looks)
+}
+
+// unknown is the error for an element that is not known.
 func unknown(at *node) error {
-	switch at.name {
-	case "all-paths", "exists-path", "globally", "finally", "next", "until", "before", "reach":
-		return fmt.Errorf("<%s> within a formula is of CTL or LTL, which is not supported: a "+
-			"formula is <all-paths><globally> or <exists-path><finally> of one marking", at.name)
+	if at.name == "place-bound" {
+		return errors.New("<place-bound> is no part of a formula: one property asks for the " +
+			"value of a bound alone")
 	}
 	return fmt.Errorf("the element <%s> is not known", at.name)
 }
 
-// formula is the formula of an element.
-func (n *names) formula(at *node) (*Formula, error) {
-	f := &Formula{}
+// operators are the elements that have other formulas within, or nothing.
+var operators = map[string]Op{"conjunction": And, "disjunction": Or, "negation": Not,
+	"exists-path": Exists, "all-paths": Forall, "next": Next, "finally": Finally,
+	"globally": Globally, "until": Until, "true": And, "false": Or, "deadlock": Stuck}
+
+// formula is the formula of an element, of a path or of a marking.
+func (n *names) formula(at *node, path bool) (*Formula, error) {
 	switch at.name {
-	case "true", "false", "deadlock":
-		f.Op = map[string]Op{"true": And, "false": Or, "deadlock": Stuck}[at.name]
-		if len(at.nodes) > 0 {
-			return nil, fmt.Errorf("<%s> contains <%s>", at.name, at.nodes[0].name)
-		}
-		return f, nil
-	case "conjunction", "disjunction":
-		f.Op = map[string]Op{"conjunction": And, "disjunction": Or}[at.name]
-		if len(at.nodes) == 0 {
-			return nil, fmt.Errorf("<%s> contains no formula", at.name)
-		}
-	case "negation":
-		f.Op = Not
-		if _, err := at.only(); err != nil {
-			return nil, err
-		}
 	case "is-fireable":
 		return n.fireable(at)
 	case "integer-le":
-		if len(at.nodes) != 2 {
-			return nil, fmt.Errorf("<integer-le> has %d elements and needs two", len(at.nodes))
-		}
-		var err error
-		f.Op = AtMost
-		if f.Left, err = n.integer(at.nodes[0]); err != nil {
-			return nil, err
-		}
-		f.Right, err = n.integer(at.nodes[1])
-		return f, err
-	default:
+		return n.atMost(at)
+	}
+	op, known := operators[at.name]
+	if !known {
 		return nil, unknown(at)
 	}
-	for i := range at.nodes {
-		arg, err := n.formula(at.nodes[i])
+	if op > Forall && !path {
+		return nil, fmt.Errorf("<%s> is of paths, and stands outside of <all-paths> and "+
+			"<exists-path>", at.name)
+	}
+	nodes, err := operands(at, op)
+	if err != nil {
+		return nil, err
+	}
+	f := &Formula{Op: op}
+	for _, arg := range nodes {
+		g, err := n.formula(arg, path || op == Exists || op == Forall)
 		if err != nil {
 			return nil, err
 		}
-		f.Args = append(f.Args, arg)
+		f.Args = append(f.Args, g)
 	}
 	return f, nil
+}
+
+// operands are the formulas within an element.
+func operands(at *node, op Op) ([]*node, error) {
+	n := len(at.nodes)
+	switch {
+	case at.name == "true" || at.name == "false" || at.name == "deadlock":
+		if n > 0 {
+			return nil, fmt.Errorf("<%s> contains <%s>", at.name, at.nodes[0].name)
+		}
+		return nil, nil
+	case op == And || op == Or:
+		if n == 0 {
+			return nil, fmt.Errorf("<%s> contains no formula", at.name)
+		}
+		return at.nodes, nil
+	case op != Until:
+		_, err := at.only()
+		return at.nodes, err
+	case n != 2 || at.nodes[0].name != "before" || at.nodes[1].name != "reach":
+		return nil, errors.New("<until> needs a <before> and then a <reach>")
+	}
+	before, err := at.nodes[0].only()
+	if err != nil {
+		return nil, err
+	}
+	reach, err := at.nodes[1].only()
+	return []*node{before, reach}, err
+}
+
+// atMost is the formula that an integer is at most another.
+func (n *names) atMost(at *node) (*Formula, error) {
+	if len(at.nodes) != 2 {
+		return nil, fmt.Errorf("<integer-le> has %d elements and needs two", len(at.nodes))
+	}
+	left, err := n.integer(at.nodes[0])
+	if err != nil {
+		return nil, err
+	}
+	right, err := n.integer(at.nodes[1])
+	return &Formula{Op: AtMost, Left: left, Right: right}, err
 }
 
 // fireable is the formula that one of some transitions is enabled.

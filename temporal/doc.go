@@ -1,0 +1,39 @@
+// Package temporal answers formulas of CTL*, and so of CTL and LTL, on the states that a search of
+// package explore has stored, on all its ranks.
+//
+// A [Formula] joins atoms, whose truth in a state [Atoms] gives, by And, Or and Not, by Exists and
+// Forall (one path from here, all paths from here), and within these by Next, Finally, Globally and
+// Until. [Solve] finds out whether formulas are true of the initial states:
+//
+//	opts.After = func(ctx context.Context, states *explore.States) error {
+//		answers, err = temporal.Solve(ctx, states, model, formulas)
+//		return err
+//	}
+//
+// A path is infinite, or ends in a deadlock. In a deadlock Exists Next is false and Forall Next
+// true, whatever of. Where several operators stand within one Exists or Forall, the last state of a
+// path that ends is taken to repeat for ever, as the Model Checking Contest has it for LTL.
+//
+// # Method
+//
+// Each state has some bits for each formula: which atoms are true, and for each Exists and Forall
+// within the formula whether it is true. These are found out one after the other, the inner ones
+// first, by sweeps over all states: a state whose bits may still change is expanded, and looks at
+// the bits of its successors. No arcs are stored. A sweep that changes nothing ends a step.
+//
+// One operator within an Exists or Forall is a fixpoint (Clarke, Emerson and Sistla, Automatic
+// verification of finite-state concurrent systems using temporal logic specifications, TOPLAS
+// 1986). Of Until the states are found from which it is true, of Globally the states from which it
+// is not.
+//
+// A formula of several is translated to an automaton (package ltl), and the states are searched
+// together with it. A state of the system has a bit for each state of the automaton: whether an
+// accepting run may begin with both. All do at first. Those with no way on are dropped, and, for
+// each set of the automaton, those from which its transitions are not reached, until nothing
+// changes (Emerson and Lei, Efficient model checking in fragments of the propositional mu-calculus,
+// LICS 1986; Fisler et al., Is there a best symbolic cycle-detection algorithm?, TACAS 2001).
+// Forall is the opposite of Exists of the opposite.
+//
+// Formulas are worked on side by side, as many as there are bits for, so that one sweep serves all
+// of them. A formula ends early when the initial states know the answer.
+package temporal

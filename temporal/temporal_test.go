@@ -1,0 +1,224 @@
+package temporal_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/temporal"
+)
+
+// graph is a model whose states are numbers. Atom i is true where bit i of a label is set.
+type graph struct {
+	next   [][]uint64
+	labels []uint64
+	first  []uint64
+}
+
+func (g *graph) StateBits() int                { return 20 }
+func (g *graph) StateWords() int               { return 1 }
+func (g *graph) Initial(out []uint64) []uint64 { return append(out, g.first...) }
+func (g *graph) NewExpander() explore.Expander { return &walker{g, 0} }
+func (g *graph) Findings() int                 { return 0 }
+func (g *graph) Decided([]uint64) bool         { return false }
+
+// walker expands states, and knows the label of one.
+type walker struct {
+	*graph
+	label uint64
+}
+
+func (w *walker) Findings() []uint64 { return nil }
+func (w *walker) Found() int         { return 0 }
+func (w *walker) Expand(state, out []uint64) ([]uint64, error) {
+	return append(out, w.next[state[0]]...), nil
+}
+func (w *walker) See(state []uint64, _ int) { w.label = w.labels[state[0]] }
+func (w *walker) Holds(atom int) bool       { return w.label>>atom&1 != 0 }
+
+// answer answers formulas on some ranks.
+func answer(t *testing.T, ranks int, g *graph, formulas []*temporal.Formula) []temporal.Answer {
+	t.Helper()
+	var first []temporal.Answer
+	err := local.Run(ranks, func(job rma.Job) error {
+		var answers []temporal.Answer
+		opts := explore.Options{Mem: 64 << 20}
+		opts.After = func(ctx context.Context, states *explore.States) (err error) {
+			answers, err = temporal.Solve(ctx, states, &walker{g, 0}, formulas)
+			return err
+		}
+		_, err := explore.Run(t.Context(), job, g, opts)
+		if job.Rank() == 0 {
+			first = answers
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first
+}
+
+func of(op temporal.Op, args ...*temporal.Formula) *temporal.Formula {
+	return &temporal.Formula{Op: op, Args: args}
+}
+
+func atom(i int) *temporal.Formula { return &temporal.Formula{Op: temporal.Atom, Atom: i} }
+
+func exists(op temporal.Op, args ...*temporal.Formula) *temporal.Formula {
+	return of(temporal.Exists, of(op, args...))
+}
+
+func forall(op temporal.Op, args ...*temporal.Formula) *temporal.Formula {
+	return of(temporal.Forall, of(op, args...))
+}
+
+// A circle of 0, 1 and 2 that 1 leaves for the deadlock 3, and 0 for a circle of 4 and 5.
+func branching() *graph {
+	return &graph{first: []uint64{0}, next: [][]uint64{{1, 4}, {2, 3}, {0}, {}, {5}, {4}},
+		labels: []uint64{0b0001, 0b0001, 0b0011, 0b0101, 0b1000, 0b0010}}
+}
+
+func TestSolve(t *testing.T) {
+	a, b, c, d := atom(0), atom(1), atom(2), atom(3)
+	not := func(f *temporal.Formula) *temporal.Formula { return of(temporal.Not, f) }
+	again := func(f *temporal.Formula) *temporal.Formula {
+		return of(temporal.Globally, of(temporal.Finally, f))
+	}
+	both := of(temporal.And, again(b), again(d))
+	all := []struct {
+		f    *temporal.Formula
+		want bool
+	}{
+		{a, true},
+		{b, false},
+		{exists(temporal.Next, d), true},
+		{forall(temporal.Next, d), false},
+		{forall(temporal.Next, of(temporal.Or, a, d)), true},
+		{exists(temporal.Finally, c), true},
+		{forall(temporal.Finally, b), false}, // 0, 1, 3
+		{forall(temporal.Finally, of(temporal.Or, b, c)), true},
+		{exists(temporal.Globally, a), true},
+		{exists(temporal.Globally, not(c)), true},
+		{forall(temporal.Globally, not(c)), false},
+		{forall(temporal.Globally, of(temporal.Or, a, b, d)), true},
+		{exists(temporal.Until, a, c), true},
+		{forall(temporal.Until, a, of(temporal.Or, b, c)), false}, // 4
+		{forall(temporal.Until, a, of(temporal.Or, b, c, d)), true},
+		{exists(temporal.Until, not(a), c), false},
+		{exists(temporal.Finally, forall(temporal.Next, b)), true},
+		{forall(temporal.Globally, exists(temporal.Next, a, a)), false},
+		{of(temporal.Exists, again(b)), true},
+		{of(temporal.Forall, again(of(temporal.Or, b, c))), true},
+		{of(temporal.Forall, again(b)), false},
+		{of(temporal.Exists, both), true},
+		{of(temporal.Exists, of(temporal.And, again(a), again(d))), false},
+		{of(temporal.Exists, of(temporal.And, again(a), again(b), again(not(b)))), true},
+		{of(temporal.Exists, of(temporal.Finally, of(temporal.Globally, c))), true}, // 3 repeats
+		{exists(temporal.Finally, of(temporal.And, d, of(temporal.Exists, both))), true},
+		{exists(temporal.Finally, of(temporal.And, c, forall(temporal.Next, of(temporal.Or)))),
+			true},
+		{exists(temporal.Finally, of(temporal.And, c, exists(temporal.Next, of(temporal.And)))),
+			false},
+		{of(temporal.And), true},
+		{of(temporal.Or), false},
+	}
+	var formulas []*temporal.Formula
+	for range 4 { // more than are worked on side by side
+		for _, c := range all {
+			formulas = append(formulas, c.f)
+		}
+	}
+	for _, ranks := range []int{1, 2, 4} {
+		for i, a := range answer(t, ranks, branching(), formulas) {
+			if want := all[i%len(all)].want; !a.Known || a.True != want {
+				t.Errorf("%d ranks, formula %d: %+v, want %v", ranks, i%len(all), a, want)
+			}
+		}
+	}
+}
+
+// Of several initial states a formula must be true of all.
+func TestSolveInitialStates(t *testing.T) {
+	g := branching()
+	g.first = []uint64{0, 4}
+	answers := answer(t, 2, g, []*temporal.Formula{exists(temporal.Finally, atom(2)),
+		exists(temporal.Finally, atom(1)), of(temporal.Exists, of(temporal.Globally,
+			of(temporal.Finally, atom(0)))), forall(temporal.Finally, atom(0)),
+		exists(temporal.Next, atom(1))})
+	for i, want := range []bool{false, true, false, false, false} {
+		if a := answers[i]; !a.Known || a.True != want {
+			t.Errorf("formula %d: %+v, want %v", i, a, want)
+		}
+	}
+}
+
+// A set that all reach is not enough, in whatever order the sets come.
+func TestSolveOneSet(t *testing.T) {
+	g := &graph{first: []uint64{0}, next: [][]uint64{{1}, {0}}, labels: []uint64{1, 2}}
+	again := func(i int) *temporal.Formula {
+		return of(temporal.Globally, of(temporal.Finally, atom(i)))
+	}
+	both := func(i, k int) *temporal.Formula {
+		return of(temporal.Exists, of(temporal.And, again(i), again(k)))
+	}
+	answers := answer(t, 2, g, []*temporal.Formula{both(0, 2), both(2, 0), both(0, 1)})
+	for i, want := range []bool{false, false, true} {
+		if a := answers[i]; !a.Known || a.True != want {
+			t.Errorf("formula %d: %+v, want %v", i, a, want)
+		}
+	}
+}
+
+// A long way is found to its end, also by an automaton of which little fits a word.
+func TestSolveLongWay(t *testing.T) {
+	const n = 5000
+	g := &graph{first: []uint64{0}, labels: make([]uint64, n)}
+	for s := range uint64(n) {
+		g.next = append(g.next, []uint64{s * 7919 % n, (s + 1) % n})
+	}
+	g.labels[n-1], g.labels[n-3] = 1, 2
+	var ways []*temporal.Formula // 40 formulas of two states and more
+	again := func(f *temporal.Formula) *temporal.Formula {
+		return of(temporal.Globally, of(temporal.Finally, f))
+	}
+	twice := of(temporal.And, atom(1), of(temporal.Next, atom(1)))
+	once := of(temporal.And, atom(1), of(temporal.Next, of(temporal.Not, atom(1))))
+	for range 40 {
+		ways = append(ways,
+			of(temporal.Exists, of(temporal.And, again(atom(0)), of(temporal.Finally, twice))),
+			of(temporal.Exists, of(temporal.And, again(atom(0)), again(once))))
+	}
+	for i, a := range answer(t, 3, g, ways) {
+		if want := i%2 == 1; !a.Known || a.True != want {
+			t.Errorf("formula %d: %+v, want %v", i, a, want)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	large := of(temporal.And)
+	for i := range 9 {
+		large.Args = append(large.Args, of(temporal.Finally, of(temporal.And, atom(i),
+			of(temporal.Next, atom(i+1)))))
+	}
+	many := atom(0)
+	for range 300 {
+		many = exists(temporal.Next, many)
+	}
+	atoms := of(temporal.Or)
+	for i := range 70 {
+		atoms.Args = append(atoms.Args, of(temporal.Next, atom(i)))
+	}
+	for _, f := range []*temporal.Formula{of(temporal.Exists, large), many,
+		of(temporal.Exists, of(temporal.And, atoms, of(temporal.Globally, atom(0))))} {
+		answers := answer(t, 1, branching(), []*temporal.Formula{f, atom(0)})
+		if err := temporal.Refused(f); err == nil || answers[0].Known ||
+			fmt.Sprint(answers[0].Err) != err.Error() || !answers[1].Known {
+			t.Errorf("%v: %+v", err, answers)
+		}
+	}
+}
