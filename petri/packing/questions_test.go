@@ -175,9 +175,9 @@ func TestAnswersOfRandomNets(t *testing.T) {
 	for _, what := range []string{"ended early", "kind 0 structural false true",
 		"kind 0 structural true false", "kind 1 structural false true",
 		"kind 2 structural false unknown", "kind 2 structural true unknown",
-		"kind 3 structural false false", "kind 3 structural true true",
-		"kind 4 structural false true", "kind 5 structural false true",
-		"kind 5 structural true false", "kind 5 structural false false"} {
+		"kind 4 structural false false", "kind 4 structural true true",
+		"kind 5 structural false true", "kind 6 structural false true",
+		"kind 6 structural true false", "kind 6 structural false false"} {
 		if compared[what] == 0 {
 			t.Errorf("no case of %s: %v", what, compared)
 		}
