@@ -31,6 +31,25 @@
 // is a shortest way there: the states of a level are expanded again, back to an initial one. A
 // model that only asks for states that are to be found ends when all are.
 //
+// # Paths
+//
+// Three kinds of properties are about paths, which end in deadlocks alone:
+//
+//	check.Eventually("done", done)              // each path comes to a state that is done
+//	check.AlwaysEventually("served", served)    // again and again
+//	check.LeadsTo("answered", asked, answered)  // each state that asks is answered, then or later
+//
+// Most programs have such properties only if actions that can be taken are taken. Model.Fair names
+// the actions that are weakly fair: one that can be taken at any time from some moment on is taken
+// again and again. Properties along paths count no other paths. In examples of mutual exclusion
+// these are the steps of a process that has asked, and asking itself is not fair.
+//
+// They are answered after a search that finds no other violation, by sweeps that expand all
+// states again; no arcs are stored (packages temporal and explore). What violates one is a path
+// that repeats from a step on, Result.Back, or ends in a deadlock. It is not always a shortest
+// one. Each rank finds it in its own memory, which it takes for the states that it passes.
+// Canonical is refused, since states that are equal by symmetry are on different paths.
+//
 // # Fingerprints
 //
 // With [explore.EncodingFingerprint], the flag --fingerprint, 63 bits of a hash are kept of each
@@ -90,7 +109,7 @@
 //
 // # Limits
 //
-// A state has at most 32768 bits. Properties are of single states: there is no
-// liveness, such as that something happens eventually or can always happen again, and no fairness.
-// An action of a trace is the first that leads from a state to the next.
+// A state has at most 32768 bits. There is no strong fairness, and there are no formulas along
+// paths but these three. Properties along paths need states that are stored whole, and a search
+// that was not resumed. An action of a trace is the first that leads from a state to the next.
 package check

@@ -235,6 +235,10 @@ func exitCode(r *explore.Result, violated bool) int {
 	switch {
 	case violated:
 		return exitViolated
+	case r.Swept != nil && r.Swept.Reason == explore.Interrupted:
+		return exitInterrupt
+	case r.Swept != nil && r.Swept.Reason != "":
+		return exitIncomplete
 	case r.Complete, r.Reason == explore.Decided:
 		return 0
 	case r.Reason == explore.Interrupted:
@@ -260,6 +264,7 @@ type object struct {
 	Properties []objectAnswer `json:"properties"`
 	Shown      string         `json:"shown,omitempty"`
 	Path       []objectStep   `json:"path,omitempty"`
+	Back       *int           `json:"back,omitempty"` // the step of path that it repeats from
 }
 
 // simulatedObject is a result of Simulate as it is printed with --json.
@@ -309,6 +314,9 @@ func newObject[S any](name string, r *Result[S]) object {
 		Path: objectPath(r.Path)}
 	if r.Encoding == explore.EncodingFingerprint {
 		o.Missed = &r.Missed
+	}
+	if r.Back >= 0 {
+		o.Back = &r.Back
 	}
 	return o
 }

@@ -20,6 +20,9 @@ type Model[S any] struct {
 	// Canonical, if not nil, returns one of the states that are equal to s by symmetry, the same
 	// for all of them, which it does not change. Only that one is stored.
 	Canonical func(s S) S
+	// Fair are names of actions that are weakly fair: an action that can be taken at any time from
+	// some moment on is taken again and again. Properties along paths count no other paths.
+	Fair []string
 	// MaxBytes is the most that AppendBinary of S appends, if it has that method.
 	MaxBytes int
 }
@@ -29,6 +32,7 @@ type Property[S any] struct {
 	Name  string
 	Kind  Kind
 	Holds func(s S) bool
+	Then  func(s S) bool // of HoldsLeadsTo alone
 }
 
 // Kind is what a property asks.
@@ -38,7 +42,20 @@ type Kind int
 const (
 	HoldsAlways    Kind = iota // in all reachable states
 	HoldsSometimes             // in one at least
+
+	// Along all paths that are fair. A path ends in a deadlock alone.
+	HoldsEventually // in some state of each path
+	HoldsAgain      // again and again, on each path
+	HoldsLeadsTo    // each state in which it holds is, or is followed by, one in which Then holds
 )
+
+// alongPaths reports whether a kind is about paths.
+func (k Kind) alongPaths() bool { return k >= HoldsEventually }
+
+// String is the kind in a report.
+func (k Kind) String() string {
+	return [...]string{"always", "sometimes", "eventually", "again and again", "leads to"}[k]
+}
 
 // Always is the property that holds is true of all reachable states.
 func Always[S any](name string, holds func(s S) bool) Property[S] {
@@ -50,6 +67,22 @@ func Sometimes[S any](name string, holds func(s S) bool) Property[S] {
 	return Property[S]{Name: name, Kind: HoldsSometimes, Holds: holds}
 }
 
+// Eventually is the property that each fair path has a state of which holds is true.
+func Eventually[S any](name string, holds func(s S) bool) Property[S] {
+	return Property[S]{Name: name, Kind: HoldsEventually, Holds: holds}
+}
+
+// AlwaysEventually is the property that holds is true again and again on each fair path.
+func AlwaysEventually[S any](name string, holds func(s S) bool) Property[S] {
+	return Property[S]{Name: name, Kind: HoldsAgain, Holds: holds}
+}
+
+// LeadsTo is the property that on each fair path a state of which holds is true is one of which
+// then is true, or is followed by one.
+func LeadsTo[S any](name string, holds, then func(s S) bool) Property[S] {
+	return Property[S]{Name: name, Kind: HoldsLeadsTo, Holds: holds, Then: then}
+}
+
 // validate refuses what is no model.
 func (m *Model[S]) validate() error {
 	switch {
@@ -58,21 +91,32 @@ func (m *Model[S]) validate() error {
 	case m.Next == nil:
 		return fmt.Errorf("check: model %s has no Next", m.Name)
 	}
+	if len(m.Fair) > maxFair {
+		return fmt.Errorf("check: model %s has %d fair actions; %d is the most", m.Name,
+			len(m.Fair), maxFair)
+	}
 	for i, p := range m.Properties {
 		same := func(q Property[S]) bool { return q.Name == p.Name }
 		switch {
 		case p.Name == "" || p.Name == deadlockName:
 			return fmt.Errorf("check: property %d of model %s needs another name than %q", i,
 				m.Name, p.Name)
-		case p.Holds == nil || p.Kind != HoldsAlways && p.Kind != HoldsSometimes:
-			return fmt.Errorf("check: property %q of model %s is not complete; use Always or "+
-				"Sometimes", p.Name, m.Name)
+		case p.Holds == nil || p.Kind < 0 || p.Kind > HoldsLeadsTo ||
+			p.Kind == HoldsLeadsTo && p.Then == nil:
+			return fmt.Errorf("check: property %q of model %s is not complete; use Always, "+
+				"Sometimes, Eventually, AlwaysEventually or LeadsTo", p.Name, m.Name)
+		case p.Kind.alongPaths() && m.Canonical != nil:
+			return fmt.Errorf("check: property %q of model %s is along paths, and Canonical joins "+
+				"states of different paths; leave Canonical out to ask for it", p.Name, m.Name)
 		case slices.IndexFunc(m.Properties, same) < i:
 			return fmt.Errorf("check: two properties of model %s are named %q", m.Name, p.Name)
 		}
 	}
 	return nil
 }
+
+// maxFair is how many actions may be fair.
+const maxFair = 32
 
 // Error says what a model did that it must not do.
 type Error struct {

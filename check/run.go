@@ -63,6 +63,11 @@ type Result[S any] struct {
 	Shown string
 	// Path is a shortest way to a state that shows it. Its first step is an initial state.
 	Path []Step[S]
+	// Back is the step of Path from which on it repeats for ever: its last step leads there again.
+	// It is -1 where nothing repeats, as in a path that ends in a deadlock.
+	Back int
+
+	pathEnds bool // Path is along a path that ends in a deadlock
 }
 
 // Verdict is the answer to a property.
@@ -92,11 +97,14 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 	if err = rma.AllSucceeded(ctx, job, "check", err); err != nil {
 		return nil, err
 	}
-	res, err := explore.Run(ctx, job, s, s.search(opts))
+	var paths pathAnswers
+	search := s.search(opts)
+	search.After = s.afterwards(&paths)
+	res, err := explore.Run(ctx, job, s, search)
 	if err != nil {
 		return nil, err
 	}
-	r := &Result[S]{Result: res, Properties: s.verdicts(res)}
+	r := &Result[S]{Result: res, Properties: s.verdicts(res), Back: -1}
 	if !m.Deadlocks && res.Findings[findingDeadlock] != 0 {
 		r.Shown = deadlockName
 	}
@@ -109,6 +117,9 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 		r.Shown = s.nameOf(res.Traced)
 		r.Path, err = s.path(res.Trace)
 	}
+	if err == nil {
+		err = s.takePaths(r, paths)
+	}
 	return r, err
 }
 
@@ -116,6 +127,9 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 // its own properties.
 func (m *system[S]) identity() string {
 	id := fmt.Sprintf("%s of %T, deadlocks %v", m.Name, m.Init[0], m.Deadlocks)
+	if len(m.Fair) > 0 {
+		id += fmt.Sprintf(", fair %q", m.Fair)
+	}
 	for _, p := range m.Properties {
 		id += fmt.Sprintf(", %d %q", p.Kind, p.Name)
 	}
@@ -153,6 +167,7 @@ func (m *system[S]) verdicts(res *explore.Result) []Verdict {
 			found, none = True, False
 		}
 		switch {
+		case p.Kind.alongPaths(): // see takePaths
 		case res.Findings[findingProperties+i] != 0:
 			v.Answer = found
 		case res.Complete:
@@ -228,8 +243,17 @@ func (r *Result[S]) Report() string {
 	if !r.Complete && r.Reason != explore.Decided {
 		fmt.Fprintf(&b, "INCOMPLETE: %s %s\n", r.Reason, r.Detail)
 	}
+	if r.Swept != nil && r.Swept.Reason != "" {
+		fmt.Fprintf(&b, "INCOMPLETE along paths: %s: %s\n", r.Swept.Reason, r.Swept.Detail)
+	}
 	if r.Shown != "" {
 		reportPath(&b, r.Shown, r.Path)
+	}
+	switch {
+	case r.Back >= 0:
+		fmt.Fprintf(&b, "  and so on for ever: this is the state after step %d\n", r.Back)
+	case r.pathEnds:
+		fmt.Fprintf(&b, "  and nothing can happen any more\n")
 	}
 	return b.String()
 }
@@ -237,11 +261,7 @@ func (r *Result[S]) Report() string {
 // reportAnswers writes a line for each property.
 func reportAnswers(b *strings.Builder, properties []Verdict) {
 	for _, v := range properties {
-		kind := "always"
-		if v.Kind == HoldsSometimes {
-			kind = "sometimes"
-		}
-		fmt.Fprintf(b, "%s %s: %v", kind, v.Name, v.Answer)
+		fmt.Fprintf(b, "%v %s: %v", v.Kind, v.Name, v.Answer)
 		if v.Missed > 0 {
 			fmt.Fprintf(b, ", unless a state was missed (probability %.2g)", v.Missed)
 		}

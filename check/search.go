@@ -87,7 +87,9 @@ func (m *system[S]) NewExpander() explore.Expander {
 	e.emit, e.repacked = e.add, make([]uint64, e.words)
 	_, e.shares = m.packing.(binaryCodec[S])
 	for i := range m.Properties {
-		e.open = append(e.open, i)
+		if !m.Properties[i].Kind.alongPaths() {
+			e.open = append(e.open, i)
+		}
 	}
 	return e
 }

@@ -521,3 +521,35 @@ func (s *States) each(ctx context.Context, use func(words []uint64) uint64) (cha
 
 // Initials is the number of initial states.
 func (s *States) Initials() int { return len(s.first) }
+
+// Look is a visit of a state that changes nothing, in memory of its own, by this rank alone.
+func (s *States) Look(ctx context.Context, state []uint64) (at Visit, err error) {
+	n := s.search.words
+	all, err := s.lookAt(state)
+	if err != nil {
+		return at, err
+	}
+	numbers := make([]uint64, len(all)/n)
+	if err := s.visited.names(all, numbers); err != nil {
+		return at, err
+	}
+	if err := s.numbered(numbers); err != nil {
+		return at, err
+	}
+	words := make([]uint64, len(numbers)*s.width)
+	err = s.read(ctx, numbers, words)
+	return Visit{State: all[:n:n], Words: words[:s.width:s.width], Next: all[n:],
+		NextWords: words[s.width:]}, err
+}
+
+// lookAt is a state and its successors.
+func (s *States) lookAt(state []uint64) (all []uint64, err error) {
+	defer s.recoverPanic(&err)
+	return s.Expand(slices.Clone(state), slices.Clone(state))
+}
+
+// InitialState is one of the initial states, packed.
+func (s *States) InitialState(i int) []uint64 {
+	n := s.search.words
+	return s.search.initial[i*n:][:n:n]
+}

@@ -34,6 +34,11 @@
 // LICS 1986; Fisler et al., Is there a best symbolic cycle-detection algorithm?, TACAS 2001).
 // Forall is the opposite of Exists of the opposite.
 //
+// With [Fairness] those paths alone count that take arcs of some conditions again and again.
+// These are further sets of the automaton. A Forall that is false is then shown by a path: from
+// an initial state on each rank takes shortest ways to arcs of each set in turn, among what is
+// left, until one leads back.
+//
 // Formulas are worked on side by side, as many as there are bits for, so that one sweep serves all
 // of them. A formula ends early when the initial states know the answer.
 package temporal

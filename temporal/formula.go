@@ -3,6 +3,7 @@ package temporal
 import (
 	"slices"
 
+	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/ltl"
 )
 
@@ -35,6 +36,16 @@ type Atoms interface {
 	// See has Holds be about a packed state with so many successors.
 	See(state []uint64, successors int)
 	Holds(atom int) bool
+}
+
+// Fairness says which paths count: those on which arcs that meet each of some conditions are taken
+// again and again. It is for Atoms to have. A deadlock that repeats meets all.
+type Fairness interface {
+	// Conditions is how many there are, up to 32.
+	Conditions() int
+	// Met appends to met a word for each successor of a state, with a bit for each condition that
+	// the arc meets.
+	Met(at *explore.Visit, met []uint64) []uint64
 }
 
 // ofState reports whether a formula is of a state: nothing of it is of a path.
@@ -75,6 +86,7 @@ type question struct {
 	steps      []step // inner ones first
 	root       *value
 	at         int   // the step that is being done
+	fair       int   // conditions of fairness; -1: each path counts, and none is shown
 	err        error // why it cannot be answered
 }
 
@@ -90,8 +102,8 @@ type tooLargeError struct{}
 func (tooLargeError) Error() string { return "the formula is too large" }
 
 // compile gives a formula bits, from one on.
-func compile(f *Formula, begin int) *question {
-	q := &question{begin: begin, end: begin}
+func compile(f *Formula, begin, fair int) *question {
+	q := &question{begin: begin, end: begin, fair: fair}
 	known := map[int]bool{}
 	operators := q.collect(f, known)
 	if q.end-begin > maxBits || operators > maxOperators {
@@ -142,7 +154,7 @@ func (q *question) value(f *Formula) *value {
 		return q.value(path) // of the first state of the path
 	}
 	ofPath := func(arg *Formula) bool { return !arg.ofState() }
-	if path.Op >= Next && !slices.ContainsFunc(path.Args, ofPath) {
+	if q.fair < 0 && path.Op >= Next && !slices.ContainsFunc(path.Args, ofPath) {
 		return q.simple(f.Op == Forall, path)
 	}
 	return q.product(f.Op == Forall, path)
@@ -194,13 +206,16 @@ func (q *question) product(all bool, path *Formula) *value {
 		f = b.Not(f)
 	}
 	automaton, err := b.Translate(f)
+	if err == nil && automaton.Sets+max(q.fair, 0) > 64 {
+		err = tooLargeError{}
+	}
 	if err != nil {
 		q.err = err
 		return nil
 	}
 	n := len(automaton.States)
-	p := &product{labels: b.labels, states: n, sets: automaton.Sets, gone: q.take(n),
-		reached: q.take(n)}
+	p := &product{labels: b.labels, states: n, own: automaton.Sets,
+		sets: automaton.Sets + max(q.fair, 0), gone: q.take(n), reached: q.take(n)}
 	for from, ts := range automaton.States {
 		for _, t := range ts {
 			p.transitions = append(p.transitions, transition{t, from})

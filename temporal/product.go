@@ -11,7 +11,8 @@ import (
 type product struct {
 	labels        []*value // by atom of the automaton
 	transitions   []transition
-	states, sets  int
+	states, sets  int // sets are the automaton's, and then the conditions of fairness
+	own           int // of the automaton
 	gone, reached int // first bits
 
 	reaching bool // else states with no way on are dropped
@@ -69,24 +70,24 @@ func (p *product) wanted(words []uint64) uint64 {
 func (p *product) open(words []uint64) bool    { return p.wanted(words) != 0 }
 func (p *product) settled(words []uint64) bool { return words[p.gone/64]>>(p.gone%64)&1 != 0 }
 
-func (p *product) visit(at *explore.Visit) bool {
+func (p *product) visit(at *explore.Visit, met []uint64) bool {
 	next := at.NextWords
 	if len(next) == 0 {
 		next = at.Words // it repeats
 	}
 	left, reached := uint64(0), uint64(0) // in some successor
-	for width := len(at.Words); len(next) > 0; next = next[width:] {
+	fair := uint64(0)                     // and where the arc meets the condition
+	for i, width := 0, len(at.Words); len(next) > 0; i, next = i+1, next[width:] {
 		left |= p.left(next)
-		if p.reaching {
-			reached |= bitsOf(next, p.reached, p.states)
+		if !p.reaching {
+			continue
+		}
+		reached |= bitsOf(next, p.reached, p.states)
+		if p.set >= p.own && (len(at.NextWords) == 0 || met[i]>>(p.set-p.own)&1 != 0) {
+			fair |= p.left(next)
 		}
 	}
-	truth := uint64(0)
-	for i, v := range p.labels {
-		if v.holds(at.Words) {
-			truth |= 1 << i
-		}
-	}
+	truth := p.truth(at.Words)
 	wanted, good := p.wanted(at.Words), uint64(0)
 	for i := range p.transitions {
 		t := &p.transitions[i]
@@ -94,8 +95,11 @@ func (p *product) visit(at *explore.Visit) bool {
 		if wanted&from == 0 || t.True&^truth != 0 || t.False&truth != 0 {
 			continue
 		}
-		if p.reaching && (t.Sets>>p.set&1 != 0 && left&to != 0 || reached&to != 0) ||
-			!p.reaching && left&to != 0 {
+		on := left&to != 0
+		if p.reaching {
+			on = reached&to != 0 || p.set < p.own && t.Sets>>p.set&1 != 0 && on || fair&to != 0
+		}
+		if on {
 			good |= from
 		}
 	}
@@ -105,6 +109,16 @@ func (p *product) visit(at *explore.Visit) bool {
 	}
 	setBits(at.Words, p.gone, p.states, wanted&^good)
 	return wanted&^good != 0
+}
+
+// truth is which labels are true.
+func (p *product) truth(words []uint64) (truth uint64) {
+	for i, v := range p.labels {
+		if v.holds(words) {
+			truth |= 1 << i
+		}
+	}
+	return truth
 }
 
 func (p *product) swept(changed bool) (done bool, each func([]uint64) bool) {

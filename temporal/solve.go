@@ -12,6 +12,8 @@ type Answer struct {
 	Known bool
 	True  bool  // of all initial states
 	Err   error // why it is not known; nil where Solve returns an error
+	// Lasso is a path that shows it, where atoms are [Fairness] too and a Forall is false.
+	Lasso *Lasso
 }
 
 // maxQuestions is how many formulas are worked on side by side, and sideBits for how many bits of a
@@ -26,6 +28,11 @@ const (
 func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []*Formula) (
 	answers []Answer, err error) {
 	answers = make([]Answer, len(formulas))
+	fairness, _ := atoms.(Fairness)
+	fair := -1
+	if fairness != nil {
+		fair = fairness.Conditions()
+	}
 	var rounds [][]*question
 	numbers := map[*question]int{}
 	most := 0
@@ -34,13 +41,13 @@ func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []
 		if n := len(rounds); n > 0 {
 			begin = rounds[n-1][len(rounds[n-1])-1].end
 		}
-		q := compile(f, begin)
+		q := compile(f, begin, fair)
 		if q.err != nil {
 			answers[i].Err = q.err
 			continue
 		}
 		if n := len(rounds); n == 0 || q.end > sideBits || len(rounds[n-1]) == maxQuestions {
-			q = compile(f, 0)
+			q = compile(f, 0, fair)
 			rounds = append(rounds, nil)
 		}
 		last := &rounds[len(rounds)-1]
@@ -54,9 +61,9 @@ func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []
 		return answers, err
 	}
 	for i, questions := range rounds {
-		s := &solver{states: states, atoms: atoms, open: questions}
-		s.answer = func(q *question, truth bool) {
-			answers[numbers[q]] = Answer{Known: true, True: truth}
+		s := &solver{states: states, atoms: atoms, fairness: fairness, open: questions}
+		s.answer = func(q *question, truth bool, lasso *Lasso) {
+			answers[numbers[q]] = Answer{Known: true, True: truth, Lasso: lasso}
 		}
 		if err := s.run(ctx, i > 0); err != nil {
 			return answers, err
@@ -67,10 +74,12 @@ func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []
 
 // solver answers questions side by side.
 type solver struct {
-	states *explore.States
-	atoms  Atoms
-	open   []*question
-	answer func(q *question, truth bool)
+	states   *explore.States
+	atoms    Atoms
+	fairness Fairness // nil: each path counts, and none is shown
+	met      []uint64
+	open     []*question
+	answer   func(q *question, truth bool, lasso *Lasso)
 }
 
 // run answers the questions, in words that may have to be cleared first.
@@ -86,7 +95,9 @@ func (s *solver) run(ctx context.Context, again bool) error {
 	}
 	_, initial, err := s.states.Sweep(ctx, &seeing{s})
 	for err == nil {
-		s.settle(initial)
+		if err = s.settle(ctx, initial); err != nil {
+			return err
+		}
 		if len(s.open) == 0 {
 			return nil
 		}
@@ -133,7 +144,7 @@ func (s *solver) sweep(ctx context.Context) (initial []uint64, err error) {
 }
 
 // settle answers the questions that are done, given the words of the initial states.
-func (s *solver) settle(initial []uint64) {
+func (s *solver) settle(ctx context.Context, initial []uint64) (err error) {
 	width := len(initial) / s.states.Initials()
 	s.open = slices.DeleteFunc(s.open, func(q *question) bool {
 		truth, settled := true, true
@@ -144,9 +155,30 @@ func (s *solver) settle(initial []uint64) {
 		if q.at < len(q.steps) && !settled {
 			return false
 		}
-		s.answer(q, truth)
+		var lasso *Lasso
+		if s.fairness != nil && !truth && err == nil {
+			lasso, err = s.show(ctx, q, initial, width)
+		}
+		s.answer(q, truth, lasso)
 		return true
 	})
+	return err
+}
+
+// show is a path for which a Forall is false.
+func (s *solver) show(ctx context.Context, q *question, initial []uint64, width int) (*Lasso,
+	error) {
+	p, ok := q.steps[len(q.steps)-1].(*product)
+	if !ok || q.root.op != Atom || q.root.bit != p.gone {
+		return nil, nil
+	}
+	t := &tracer{s, p, map[string]*explore.Visit{}}
+	for i := range s.states.Initials() {
+		if !p.settled(initial[i*width:][:width]) {
+			return t.lasso(ctx, s.states.InitialState(i))
+		}
+	}
+	return nil, errNoLasso
 }
 
 // seeing visits states for the first time, and finds out about atoms.
@@ -179,8 +211,11 @@ func (s *stepping) Open(words []uint64) bool {
 }
 
 func (s *stepping) Visit(at *explore.Visit) (changed uint64) {
+	if s.fairness != nil {
+		s.met = s.fairness.Met(at, s.met[:0])
+	}
 	for i, q := range s.solver.open {
-		if step := q.steps[q.at]; step.open(at.Words) && step.visit(at) {
+		if step := q.steps[q.at]; step.open(at.Words) && step.visit(at, s.met) {
 			changed |= 1 << i
 		}
 	}
@@ -189,4 +224,4 @@ func (s *stepping) Visit(at *explore.Visit) (changed uint64) {
 
 // Refused says why a formula cannot be answered: it, or an automaton of it, is too large. It is nil
 // if it can be.
-func Refused(f *Formula) error { return compile(f, 0).err }
+func Refused(f *Formula) error { return compile(f, 0, -1).err }

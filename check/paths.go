@@ -1,0 +1,127 @@
+package check
+
+import (
+	"context"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/temporal"
+)
+
+// Properties along paths are answered by package temporal, after the search.
+
+// pathAnswers are the answers to the properties along paths, in their order.
+type pathAnswers []temporal.Answer
+
+// afterwards is explore.Options.After; nil if nothing is asked of paths.
+func (m *system[S]) afterwards(answers *pathAnswers) func(context.Context, *explore.States) error {
+	var formulas []*temporal.Formula
+	for i, p := range m.Properties {
+		if p.Kind.alongPaths() {
+			formulas = append(formulas, formulaOf(p.Kind, i))
+		}
+	}
+	if len(formulas) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, states *explore.States) (err error) {
+		s := &pathStates[S]{expander: m.NewExpander().(*expander[S])}
+		*answers, err = temporal.Solve(ctx, states, s, formulas)
+		return err
+	}
+}
+
+// formulaOf is the formula of a property along paths. Atoms 2*i and 2*i+1 are Holds and Then of
+// property i.
+func formulaOf(kind Kind, i int) *temporal.Formula {
+	of := func(op temporal.Op, args ...*temporal.Formula) *temporal.Formula {
+		return &temporal.Formula{Op: op, Args: args}
+	}
+	holds := &temporal.Formula{Op: temporal.Atom, Atom: 2 * i}
+	path := of(temporal.Finally, holds)
+	switch kind {
+	case HoldsAgain:
+		path = of(temporal.Globally, path)
+	case HoldsLeadsTo:
+		then := &temporal.Formula{Op: temporal.Atom, Atom: 2*i + 1}
+		path = of(temporal.Globally, of(temporal.Or, of(temporal.Not, holds),
+			of(temporal.Finally, then)))
+	}
+	return of(temporal.Forall, path)
+}
+
+// pathStates evaluates properties and fairness of states.
+type pathStates[S any] struct {
+	*expander[S]
+}
+
+// See unpacks a state. One that does not unpack has failed in the search already.
+func (s *pathStates[S]) See(state []uint64, _ int) {
+	if err := s.packing.Decode(state, &s.Value); err != nil {
+		panic(err)
+	}
+}
+
+func (s *pathStates[S]) Holds(atom int) bool {
+	p := &s.Properties[atom/2]
+	if atom%2 == 1 {
+		return p.Then(s.Value)
+	}
+	return p.Holds(s.Value)
+}
+
+func (s *pathStates[S]) Conditions() int { return len(s.Fair) }
+
+// Met has for each fair action that an arc takes it, or that it cannot be taken.
+func (s *pathStates[S]) Met(at *explore.Visit, met []uint64) []uint64 {
+	if len(s.Fair) == 0 {
+		return append(met, make([]uint64, len(at.Next)/len(at.State))...)
+	}
+	s.See(at.State, 0)
+	given, enabled := len(met), uint64(0)
+	s.Next(s.Value, func(action string, _ S) {
+		taken := uint64(0)
+		for i, fair := range s.Fair {
+			if fair == action {
+				taken |= 1 << i
+			}
+		}
+		met, enabled = append(met, taken), enabled|taken
+	})
+	for i := range met[given:] {
+		met[given+i] |= ^enabled & (1<<len(s.Fair) - 1)
+	}
+	return met
+}
+
+// takePaths takes over what is known about properties along paths, and the path of the first that
+// is violated, if there is no other violation.
+func (m *system[S]) takePaths(r *Result[S], answers pathAnswers) error {
+	for i := range r.Properties {
+		v := &r.Properties[i]
+		if !v.Kind.alongPaths() || len(answers) == 0 {
+			continue
+		}
+		a := answers[0]
+		answers = answers[1:]
+		switch {
+		case !a.Known:
+			continue
+		case a.True:
+			v.Answer = True
+			continue
+		}
+		if v.Answer = False; r.Shown != "" {
+			continue
+		}
+		r.Shown = v.Name
+		if a.Lasso == nil {
+			continue
+		}
+		var err error
+		if r.Path, err = m.path(a.Lasso.Steps); err != nil {
+			return err
+		}
+		r.Back, r.pathEnds = a.Lasso.Back, a.Lasso.Back < 0
+	}
+	return nil
+}
