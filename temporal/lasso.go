@@ -8,8 +8,9 @@ import (
 	"github.com/farhash/farhash/explore"
 )
 
-// Lasso is a path of which a formula is true: its steps, and then for ever again the steps from Back
-// on. The last step leads to the state of step Back. Where Back is -1 the path ends in a deadlock.
+// Lasso is a path of which a formula is true: its steps, and then for ever again the steps from
+// Back on. The last step leads to the state of step Back. Where Back is -1 the path ends in a
+// deadlock.
 type Lasso struct {
 	Steps []explore.Step
 	Back  int
