@@ -47,8 +47,9 @@ func (r *Simulated[S]) Violated() bool { return r.Shown != "" }
 // Simulate walks at random through the states of a model on the ranks of job, from an initial state
 // up to Simulation.Depth, again and again. It stores no states: so it finds violations in models
 // that are too large to search, and proves nothing. It ends at the first violation, or when all is
-// found that is to be found and nothing else is asked. Properties along paths stay Unknown. Walk i of a seed is the same on any
-// number of ranks, and so is the violation that is shown: the one of the lowest walk. Collective.
+// found that is to be found and nothing else is asked. Properties along paths stay Unknown. Walk i
+// of a seed is the same on any number of ranks, and so is the violation that is shown: the one of
+// the lowest walk. Collective.
 func Simulate[S any](ctx context.Context, job rma.Job, m Model[S], opts Simulation) (
 	*Simulated[S], error) {
 	if opts.Depth == 0 {
