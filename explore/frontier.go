@@ -26,11 +26,21 @@ type buffers struct {
 	remembered int // words of states that were inserted lately
 }
 
-// buffersFor is for batches that are shipped, or for those that are not. A request costs as much as
-// thousands of insertions.
-func buffersFor(ships bool) buffers {
+const (
+	shippedStates  = 8192    // in a batch that is shipped, at least
+	ownerStates    = 64      // for each owner, so that a request is worth its cost
+	maxShipped     = 1 << 18 // but no more together
+	maxShippedSize = 1 << 24 // bytes; the same
+)
+
+// buffersFor is for batches that are shipped to so many ranks, or for those that are not. A request
+// costs as much as thousands of insertions, so there are some states for each rank as long as
+// memory allows.
+func buffersFor(ships bool, ranks, words int) buffers {
 	if ships {
-		return buffers{blocks: 64, full: 8192, batches: 2, remembered: 1 << 16}
+		full := min(ownerStates*ranks, maxShipped, maxShippedSize/(8*words))
+		full = max(full, shippedStates)
+		return buffers{blocks: full / blockTasks, full: full, batches: 2, remembered: 1 << 16}
 	}
 	return buffers{blocks: 1, full: 512, batches: 1, remembered: 1 << 14}
 }

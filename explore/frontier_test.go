@@ -92,3 +92,17 @@ func TestLevelLog(t *testing.T) {
 		t.Error("no log takes memory")
 	}
 }
+
+// A batch that is shipped has states for each rank, within limits of states and of bytes.
+func TestBuffersGrow(t *testing.T) {
+	for _, c := range []struct{ ranks, words, full int }{
+		{2, 1, 8192}, {128, 1, 8192}, {1000, 1, 64_000}, {10_000, 1, 1 << 18},
+		{1000, 64, 1 << 15}, {10_000, 1000, 8192},
+	} {
+		b := buffersFor(true, c.ranks, c.words)
+		if b.full != c.full || b.blocks*blockTasks > b.full || b.blocks < 64 {
+			t.Errorf("%d ranks, states of %d words: %d states in %d blocks, want %d", c.ranks,
+				c.words, b.full, b.blocks, c.full)
+		}
+	}
+}

@@ -159,7 +159,8 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 func (s *search) reserveProgram(ctx context.Context) error {
 	n, _ := s.successors() // an error here comes again in the search, on all ranks
 	s.spare = max(s.spare, n+n/2)
-	mine := rankBytes + buffersFor(s.hosts != nil).bytes(s.words, s.taskWords, s.spare) +
+	b := buffersFor(s.hosts != nil, s.job.Size(), s.words)
+	mine := rankBytes + b.bytes(s.words, s.taskWords, s.spare) +
 		exchangeBytes(s.taskWords, s.offered()) - exchangeBytes(1, 1)
 	if err := s.control.set(ctx, cellProcess, process); err != nil {
 		return err

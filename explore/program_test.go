@@ -97,7 +97,8 @@ func TestProgramOfOneProcess(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		more := uint64(ranks)*(rankBytes+buffersFor(false).bytes(1, 1, spareStates)) + 1<<40/512
+		own := buffersFor(false, 1, 1).bytes(1, 1, spareStates)
+		more := uint64(ranks)*(rankBytes+own) + 1<<40/512
 		if p := program[0]; p < more+processBytes || p > more+processBytes+max(now, peak) {
 			t.Errorf("%d ranks: %d bytes for the program, of which %d for ranks", ranks, p, more)
 		}

@@ -53,7 +53,8 @@ type worker struct {
 }
 
 func newWorker(s *search) *worker {
-	w := &worker{search: s, saved: s.started, buffers: buffersFor(ships(s.visited.access())),
+	w := &worker{search: s, saved: s.started, buffers: buffersFor(ships(s.visited.access()),
+		s.job.Size(), s.words),
 		found: newFindings(s.live), shown: make([]uint64, s.findings),
 		published: make([]uint64, s.findings)}
 	tasks := max(w.blocks, s.exchange.blocks) * blockTasks
