@@ -42,7 +42,7 @@ set of states and relations that say which states follow, all as decision diagra
 or - for standard input, is of one of two formats, which its content says:
 
   .ldd  list decision diagrams, as LTSmin and Sylvan write them
-  .bdd  binary decision diagrams, as DistBDD has them
+  .bdd  binary decision diagrams, as DistBDD has them; not those of newer versions of Sylvan
 
 Petri nets are explored by farhash explore --engine symbolic.
 
@@ -133,11 +133,11 @@ func (f *modelFileFlags) run(ctx context.Context, path string) error {
 		return fmt.Errorf("%s is a folder; name one model in it, such as %s", path,
 			filepath.Join(path, "model.ldd"))
 	}
-	ctx, caught := catchSignals(ctx)
 	m, err := model.ReadFile(inputFile(path), int64(opts.MaxBytes/4))
 	if err != nil {
 		return err
 	}
+	ctx, caught := catchSignals(ctx) // until here a signal ends the program
 	if !f.quiet {
 		strategy := f.strategy
 		if strategy == "" {

@@ -39,7 +39,8 @@
 // # Binary decision diagrams
 //
 // Files .bdd are the models of DistBDD, from an older Sylvan (Oortwijn, van Dijk and van de Pol,
-// SPIN 2017). The format is documented by main.c of DistBDD.
+// SPIN 2017). The format is documented by main.c of DistBDD. Files .bdd of newer versions of Sylvan
+// are of another format, and are refused.
 //
 //	file:     int integers; int bits; int action bits; set initial; int groups;
 //	          relation × groups
