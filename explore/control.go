@@ -144,6 +144,23 @@ func (c *control) states(ctx context.Context) (uint64, error) {
 	return even + odd, err
 }
 
+// waiting is the number of states that are not expanded yet. It reads done before created, so that
+// it is never less than none.
+func (c *control) waiting(ctx context.Context) (all uint64, err error) {
+	for parity := range 2 {
+		done, err := c.Sum(ctx, cellDone+parity)
+		if err != nil {
+			return 0, err
+		}
+		created, err := c.Sum(ctx, cellCreated+parity)
+		if err != nil {
+			return 0, err
+		}
+		all += created - done
+	}
+	return all, nil
+}
+
 // counts are the counters of a rank.
 func (c *control) counts(ctx context.Context, rank int) (words [cellHeapBytes + 1]uint64,
 	err error) {

@@ -114,7 +114,9 @@ type Plan struct {
 type Snapshot struct {
 	States     uint64
 	Arcs       uint64
+	Waiting    uint64 // states that are not expanded yet
 	Level      uint64
+	Findings   []uint64 // the largest over all ranks; nil before the search begins
 	LoadFactor float64
 	Bytes      uint64 // of table, arenas, frontier and log
 	Elapsed    time.Duration
@@ -422,6 +424,12 @@ func (s *search) snapshot(ctx context.Context) (Snapshot, error) {
 		return shot, err
 	}
 	if shot.States, err = s.control.states(ctx); err != nil {
+		return shot, err
+	}
+	if shot.Waiting, err = s.control.waiting(ctx); err != nil {
+		return shot, err
+	}
+	if shot.Findings, err = s.control.merged(ctx); err != nil {
 		return shot, err
 	}
 	shot.LoadFactor = float64(shot.States) / float64(s.visited.buckets())

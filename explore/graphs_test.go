@@ -173,7 +173,7 @@ func TestProgress(t *testing.T) {
 	}
 	for i, s := range shots[1:] {
 		if s.Plan != plan || s.Elapsed <= 0 || s.States < shots[i].States ||
-			s.Bytes == 0 || s.States > 0 && s.LoadFactor <= 0 {
+			s.Bytes == 0 || len(s.Findings) != graphFindings || s.States > 0 && s.LoadFactor <= 0 {
 			t.Fatalf("snapshot %d: %+v after %+v", i+1, s, shots[i])
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,6 +70,8 @@ type answer struct {
 	detail string
 	traced string // the flag
 	goal   string // that the trace leads to
+	// printed has the names of the properties whose lines are printed already.
+	printed map[string]bool
 }
 
 func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer, error) {
@@ -150,7 +153,7 @@ type printed interface {
 func (f *exploreFlags) printAnswer(w io.Writer, a printed) error {
 	var text bytes.Buffer
 	switch {
-	case f.json:
+	case f.json != "":
 		if err := json.NewEncoder(&text).Encode(a); err != nil {
 			return fmt.Errorf("printing the answer: %w", err)
 		}
@@ -182,7 +185,7 @@ const techniques = "TECHNIQUES EXPLICIT PARALLEL_PROCESSING STATE_COMPRESSION"
 // printMCC prints the lines of the StateSpace examination, or the lines of properties.
 func (a *answer) printMCC(w io.Writer) {
 	if len(a.Properties) > 0 {
-		printFormulas(w, a.Properties, techniques)
+		printFormulas(w, unprinted(a.Properties, a.printed), techniques)
 		return
 	}
 	if !a.Complete {
@@ -200,6 +203,13 @@ func (a *answer) printMCC(w io.Writer) {
 	} {
 		fmt.Fprintf(w, "STATE_SPACE %s %d %s\n", line.name, line.value, techniques)
 	}
+}
+
+// unprinted is the properties whose names are not in a set of those that are printed.
+func unprinted(all []propertyAnswer, printed map[string]bool) []propertyAnswer {
+	return slices.DeleteFunc(slices.Clone(all), func(p propertyAnswer) bool {
+		return printed[p.Name]
+	})
 }
 
 func (a *answer) printText(w io.Writer) {

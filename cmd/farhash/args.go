@@ -93,6 +93,8 @@ func valueOf(flag *pflag.Flag) string {
 		return "a whole number"
 	case "float64":
 		return "a number"
+	case "FORM":
+		return "object or lines"
 	case "bool":
 		return "true or false"
 	case "duration":

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,14 +24,17 @@ type display struct {
 	alone   bool               // the symbolic engine alone explores, and shows its progress
 	planned func(explore.Plan) // is told each plan; nil: nobody is
 
-	mu     sync.Mutex
-	closed bool
-	plan   explore.Plan
-	bar    *progressbar.ProgressBar
-	last   explore.Snapshot
-	begin  time.Time // of sets of markings
-	drawn  time.Time
-	most   int // levels that a strategy has saturated
+	asked int // properties
+
+	mu       sync.Mutex
+	answered int // of them
+	closed   bool
+	plan     explore.Plan
+	bar      *progressbar.ProgressBar
+	last     explore.Snapshot
+	begin    time.Time // of sets of markings
+	drawn    time.Time
+	most     int // levels that a strategy has saturated
 }
 
 // update shows a snapshot. One without elapsed time has the plan only, of a search
@@ -57,10 +61,15 @@ func (d *display) update(s explore.Snapshot) {
 	if s.Level > 0 { // there are none in any order
 		level = fmt.Sprintf("level %d  ", s.Level)
 	}
-	d.bar.Describe(cut(fmt.Sprintf("%s  %s  %sload %.2f  %s  %v",
+	answered := ""
+	if d.asked > 0 {
+		answered = fmt.Sprintf("%d of %d answered  ", d.answered, d.asked)
+	}
+	d.bar.Describe(cut(fmt.Sprintf("%s%s  %s  %s%s waiting  load %.2f  %s  %v", answered,
 		humanize.SIWithDigits(float64(s.States), 2, "states"),
 		rate(s.States-d.last.States, since.Seconds(), "states/s"),
-		level, s.LoadFactor, memory.Format(s.Bytes), s.Elapsed.Round(time.Second))))
+		level, strings.TrimSpace(humanize.SIWithDigits(float64(s.Waiting), 2, "")), s.LoadFactor,
+		memory.Format(s.Bytes), s.Elapsed.Round(time.Second))))
 	d.last = s
 }
 
@@ -127,12 +136,27 @@ func (d *display) announce(p explore.Plan) {
 		return
 	}
 	d.plan = p
-	if d.bar != nil {
-		_ = d.bar.Clear()
-	}
+	d.hide()
 	fmt.Fprintf(os.Stderr, "plan: up to %s, enough for about %s (%.1f bytes each, stored "+
 		"as %s)\n", memory.Format(p.Mem), humanize.SIWithDigits(float64(p.States), 1, "states"),
 		p.StateBytes, p.Encoding)
+}
+
+// knows takes the progress line away until there is news, as one more answer is about to be printed
+// if that is asked for.
+func (d *display) knows(prints bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.answered++; prints {
+		d.hide()
+	}
+}
+
+// hide takes the progress line away until there is news.
+func (d *display) hide() {
+	if d.bar != nil {
+		_ = d.bar.Clear()
+	}
 }
 
 // close takes the progress line away.

@@ -186,8 +186,8 @@ func (f *exploreFlags) exploreBoth(ctx context.Context, caught func() os.Signal,
 	mem uint64, opts explore.Options, properties []property.Property) error {
 	b := &both{exploreFlags: f, ctx: ctx, caught: caught, net: net, mem: mem,
 		properties: properties, searched: make(chan struct{}), reached: make(chan struct{}),
-		show: &display{quiet: f.quiet}}
-	b.pace = newPace(f.ranks, b.show)
+		answers: f.stream(net, len(properties))}
+	b.pace = newPace(f.ranks, b.answers.show)
 	opts.Beside = mem / besideShare
 	searching, stopSearch := context.WithCancelCause(ctx)
 	reaching, stopReaching := context.WithCancelCause(ctx)
@@ -214,7 +214,7 @@ type both struct {
 	mem        uint64
 	properties []property.Property
 	pace       *pace
-	show       *display
+	answers    *stream
 
 	searching context.Context
 	searched  chan struct{} // closed after the search
@@ -228,8 +228,8 @@ type both struct {
 
 func (b *both) search(opts explore.Options) {
 	defer close(b.searched)
-	b.show.planned = b.pace.plan
-	b.err = b.exploreFlags.search(b.searching, b.caught, b.net, opts, b.properties, b.show,
+	b.answers.show.planned = b.pace.plan
+	b.err = b.exploreFlags.search(b.searching, b.caught, b.net, opts, b.properties, b.answers,
 		func(a answer) error {
 			b.answer = &a
 			return nil
@@ -301,10 +301,10 @@ func (b *both) exact() bool {
 // it.
 func (b *both) alone() {
 	b.pace.release()
-	b.show.continueAlone()
+	b.answers.show.continueAlone()
 	<-b.reached
 	if full := (*symbolic.FullError)(nil); errors.As(b.failure, &full) {
-		b.show.continueAlone()
+		b.answers.show.continueAlone()
 		b.reached = make(chan struct{})
 		b.reach(b.ctx, b.mem)
 	}
@@ -312,20 +312,24 @@ func (b *both) alone() {
 
 // printReached prints what the symbolic engine has found.
 func (b *both) printReached() error {
-	b.show.close()
-	return b.finishSymbolic(b.ctx, b.caught, b.net, b.properties, b.res, b.failure)
+	b.answers.show.close()
+	printed, err := b.answers.end()
+	if err != nil {
+		return err
+	}
+	return b.finishSymbolic(b.ctx, b.caught, b.net, b.properties, printed, b.res, b.failure)
 }
 
 // printSearched prints what the search has found.
 func (b *both) printSearched() error {
-	b.show.close()
+	b.answers.show.close()
 	if b.answer == nil {
 		return b.err
 	}
 	if full := (*symbolic.FullError)(nil); errors.As(b.failure, &full) && b.answer.detail != "" {
 		b.answer.detail += "; sets of markings do not fit either"
 	}
-	if err := b.print(*b.answer); err != nil {
+	if err := b.answers.print(*b.answer); err != nil {
 		return err
 	}
 	return b.err

@@ -30,7 +30,8 @@ import (
 // exploreFlags are the flags of the command as given.
 type exploreFlags struct {
 	ranks              int
-	json, mcc, quiet   bool
+	json               jsonForm
+	mcc, quiet         bool
 	order, trace, mem  string
 	encoding, access   string
 	direct, check      bool
@@ -119,7 +120,9 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.IntVarP(&f.ranks, "ranks", "n", runtime.GOMAXPROCS(0),
 		"number `N` of ranks in this process (default: one for each processor)")
 	flags.Lookup("ranks").DefValue = "0" // not shown, as it depends on the machine
-	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	flags.Var(&f.json, "json", "print one JSON object; with --json=lines before it a line for "+
+		"each property as soon as it is answered")
+	flags.Lookup("json").NoOptDefVal = string(jsonObject)
 	flags.BoolVar(&f.mcc, "mcc", false, "print the StateSpace lines of the Model Checking Contest")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no plan and no progress")
 	flags.StringVar(&f.engine, "engine", engineAuto, "`ENGINE` that explores: explicit, each "+
@@ -207,7 +210,7 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 	if err := f.checkFiles(net); err != nil {
 		return opts, err
 	}
-	if f.json && f.mcc {
+	if f.json != "" && f.mcc {
 		return opts, errors.New("--json and --mcc exclude each other")
 	}
 	if f.ranks < 1 || f.ranks > shm.MaxRanks {
@@ -275,13 +278,13 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 			return f.exploreBoth(ctx, caught, net, mem, opts, properties)
 		}
 	}
-	show := &display{quiet: f.quiet}
-	return f.search(ctx, caught, net, opts, properties, show, f.print)
+	answers := f.stream(net, len(properties))
+	return f.search(ctx, caught, net, opts, properties, answers, answers.print)
 }
 
 // search searches the net, and has rank 0 pass on the answer.
 func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net *petri.Net,
-	opts explore.Options, properties []property.Property, show *display,
+	opts explore.Options, properties []property.Property, answers *stream,
 	pass func(answer) error) error {
 	var join []farhash.Option
 	if !f.direct {
@@ -291,14 +294,15 @@ func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net 
 		opts.Trace = packing.Witnesses(properties)
 	}
 	search := packing.NewSearch(net, properties...)
+	search.Answered = answers.answered
 	err := farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		opts := opts
 		if job.Rank() == 0 {
-			opts.Progress = show.update
+			opts.Progress = answers.show.update
 		}
 		res, p, err := search.Run(ctx, job, opts)
 		if job.Rank() == 0 {
-			show.close()
+			answers.show.close()
 		}
 		if err == nil && job.Rank() == 0 {
 			var a answer
@@ -393,6 +397,10 @@ func interruptCode(caught func() os.Signal) int {
 	return exitInterrupt
 }
 
+// repeated is how long a signal is taken for the first one once more: timeout and launchers send
+// one to a process, and then to its group.
+const repeated = 300 * time.Millisecond
+
 // catchSignals returns a context that the first SIGINT or SIGTERM ends, and which of
 // them it was. The next one kills the process as by default.
 func catchSignals(ctx context.Context) (context.Context, func() os.Signal) {
@@ -401,8 +409,9 @@ func catchSignals(ctx context.Context) (context.Context, func() os.Signal) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		s := <-signals
-		signal.Stop(signals)
 		cancel(caughtSignal{s})
+		time.Sleep(repeated)
+		signal.Stop(signals)
 	}()
 	return ctx, func() os.Signal {
 		var c caughtSignal

@@ -39,7 +39,7 @@ func TestExploreUsage(t *testing.T) {
 		{`-n, --ranks must be a whole number, not "two"`, []string{"-n", "two"}},
 		{"--mem needs a value: SIZE of the memory", []string{"--mem"}},
 		{"--every must be a time such as 90s", []string{"--every", "often"}},
-		{"--json must be true or false", []string{"--json=perhaps"}},
+		{"--json must be object or lines", []string{"--json=perhaps"}},
 		{`--mem "0" is no size`, []string{"--mem", "0"}},
 		{`--mem "-5" is no size`, []string{"--mem", "-5"}},
 		{`--mem "NaN" is no size`, []string{"--mem", "NaN"}},

@@ -213,3 +213,27 @@ func TestExploreWalk(t *testing.T) {
 		}
 	}
 }
+
+// Answers that are known before the search ends are printed once, before the rest.
+func TestExploreStream(t *testing.T) {
+	path := family(t, "philosophers", "4")
+	asked := []string{"explore", path, "-q", "--sometimes", "deadlock", "--examination", "OneSafe"}
+	c := execute(t, append(asked, "--json=lines")...)
+	lines := strings.Split(strings.TrimSpace(c.stdout.String()), "\n")
+	if c.code() != 0 || lines[0] != `{"name":"OneSafe","answer":true,"structural":true}` ||
+		!strings.HasPrefix(lines[len(lines)-1], `{"model":`) ||
+		strings.Count(lines[len(lines)-1], `"answer":true`) != 2 {
+		t.Errorf("exit code %d, %q", c.code(), lines)
+	}
+	c = execute(t, append(asked, "--mcc")...)
+	lines = strings.Split(strings.TrimSpace(c.stdout.String()), "\n")
+	if c.code() != 0 || len(lines) != 2 || !strings.HasPrefix(lines[0], "FORMULA OneSafe TRUE") ||
+		!strings.HasPrefix(lines[1], "FORMULA sometimes deadlock TRUE") {
+		t.Errorf("exit code %d, %q", c.code(), lines)
+	}
+	c = execute(t, append(asked, "--json=xml")...)
+	if c.code() != exitUsage ||
+		!strings.Contains(c.stderr.String(), "--json must be object or lines, not") {
+		t.Errorf("exit code %d, %s", c.code(), &c.stderr)
+	}
+}

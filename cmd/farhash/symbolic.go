@@ -43,6 +43,8 @@ type symbolicAnswer struct {
 	Properties []propertyAnswer `json:"properties,omitempty"`
 
 	detail string
+	// printed has the names of the properties whose lines are printed already.
+	printed map[string]bool
 }
 
 // exploreSymbolic explores a net as sets of markings and prints the answer.
@@ -57,13 +59,14 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Sig
 	res, err := diagram.Explore(ctx, net, diagram.Options{MaxBytes: mem, Progress: show.sets},
 		properties...)
 	show.close()
-	return f.finishSymbolic(ctx, caught, net, properties, res, err)
+	return f.finishSymbolic(ctx, caught, net, properties, nil, res, err)
 }
 
-// finishSymbolic prints a result, or what has kept from it.
+// finishSymbolic prints a result, or what has kept from it. What is printed already is not in it.
 func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Signal,
-	net *petri.Net, properties []property.Property, res *diagram.Result, err error) error {
-	a := symbolicAnswer{Model: net.Name, Places: len(net.Places),
+	net *petri.Net, properties []property.Property, printed map[string]bool, res *diagram.Result,
+	err error) error {
+	a := symbolicAnswer{printed: printed, Model: net.Name, Places: len(net.Places),
 		Transitions: len(net.Transitions), Engine: engineSymbolic}
 	code := 0
 	full, unsupported := (*symbolic.FullError)(nil), (*diagram.UnsupportedError)(nil)
@@ -119,7 +122,7 @@ const symbolicTechniques = "TECHNIQUES DECISION_DIAGRAMS PARALLEL_PROCESSING"
 
 func (a *symbolicAnswer) printMCC(w io.Writer) {
 	if len(a.Properties) > 0 {
-		printFormulas(w, a.Properties, symbolicTechniques)
+		printFormulas(w, unprinted(a.Properties, a.printed), symbolicTechniques)
 		return
 	}
 	if !a.Complete {

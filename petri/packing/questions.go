@@ -252,6 +252,19 @@ func (p *Packing) Answers(res *explore.Result) []Answer {
 	return all
 }
 
+// decided has use called for the answers that findings give before the search is over; a nil slice
+// is of none.
+func (p *Packing) decided(findings []uint64, use func(number int, a Answer)) {
+	if findings == nil {
+		findings = make([]uint64, p.questions.n)
+	}
+	for i := range p.questions.list {
+		if a := p.answer(&p.questions.list[i], findings, &explore.Result{}); a.Exact {
+			use(i, a)
+		}
+	}
+}
+
 // answer is what findings say about a question, where a result says whether they are of all
 // markings, and what else is known.
 func (p *Packing) answer(q *question, findings []uint64, res *explore.Result) Answer {

@@ -30,11 +30,15 @@ var (
 type Search struct {
 	net        *petri.Net
 	properties []property.Property
+	// Answered, if not nil, is called where explore.Options.Progress is, with the number of a
+	// property, once each, when a search that runs has the answer. Set it before Run.
+	Answered func(number int, a Answer)
 
 	mu        sync.Mutex
 	structure *structure       // nil before the first packing
 	packings  map[int]*Packing // by guess
 	first     int              // the guess to begin with, 0 if that is not known
+	answered  []bool           // by property; of the rank that shows progress
 }
 
 // NewSearch returns a search of net that answers properties. With properties it ends when
@@ -146,7 +150,7 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 		opts.Live = p.live()
 		var paths pathAnswers
 		opts.After = p.afterwards(&paths)
-		res, err := explore.Run(ctx, job, p, opts)
+		res, err := explore.Run(ctx, job, p, s.answering(p, opts))
 		if err == nil {
 			p.note(res, paths)
 		}
@@ -162,6 +166,27 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 		}
 		bits = wide[wider]
 	}
+}
+
+// answering has Answered called with the progress of a search.
+func (s *Search) answering(p *Packing, opts explore.Options) explore.Options {
+	progress := opts.Progress
+	if s.Answered == nil || progress == nil || len(s.properties) == 0 {
+		return opts
+	}
+	if s.answered == nil {
+		s.answered = make([]bool, len(s.properties))
+	}
+	opts.Progress = func(shot explore.Snapshot) {
+		p.decided(shot.Findings, func(number int, a Answer) {
+			if !s.answered[number] {
+				s.answered[number] = true
+				s.Answered(number, a)
+			}
+		})
+		progress(shot)
+	}
+	return opts
 }
 
 // identity is a text that differs between nets, between packings of a net and between questions.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/farhash/farhash/explore"
@@ -98,5 +99,45 @@ func TestFirstGuess(t *testing.T) {
 		if err != nil || bits != test.bits {
 			t.Errorf("%s: a guess of %d bits, %v; want %d", test.net.Name, bits, err, test.bits)
 		}
+	}
+}
+
+// An answer is told once, as soon as findings give it, also where a search begins again.
+func TestAnswered(t *testing.T) {
+	n, err := petri.Family("philosophers", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stuck := &property.Formula{Op: property.Stuck}
+	one := property.Sum{Terms: []property.Term{{Place: 0, Weight: 1}}}
+	s := NewSearch(n, property.Property{Kind: property.Sometimes, Formula: stuck},
+		property.Property{Kind: property.Always, Formula: &property.Formula{Op: property.AtMost,
+			Left: one, Right: property.Sum{Constant: 1}}})
+	var told []int
+	s.Answered = func(number int, a Answer) {
+		if told = append(told, number); a.Verdict != True {
+			t.Errorf("%d is %v", number, a.Verdict)
+		}
+	}
+	shots := 0
+	for range 2 {
+		p, err := s.packing(8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := s.answering(p, explore.Options{Progress: func(explore.Snapshot) { shots++ }})
+		opts.Progress(explore.Snapshot{})
+		findings := make([]uint64, p.Findings())
+		opts.Progress(explore.Snapshot{Findings: findings})
+		if len(told) == 1 {
+			findings[p.questions.list[0].finding] = 1
+		}
+		opts.Progress(explore.Snapshot{Findings: findings})
+	}
+	if !slices.Equal(told, []int{1, 0}) || shots != 6 {
+		t.Errorf("%v were told in %d", told, shots)
+	}
+	if opts := s.answering(nil, explore.Options{}); opts.Progress != nil {
+		t.Error("progress where nobody asks for it")
 	}
 }
