@@ -54,7 +54,7 @@ func (m Model[S]) check(ctx context.Context, job rma.Job, opts Options) (outcome
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{exitCode(r.Result, r.Violated()), r.Report,
+	return outcome{exitCode(r.Result, r.Violated() || r.Unfound()), r.Report,
 		func() any { return newObject(m.Name, r) }}, nil
 }
 
@@ -76,8 +76,9 @@ func (m Model[S]) simulate(ctx context.Context, job rma.Job, opts Simulation) (o
 // Main checks a [Model] as a program, with the flags that -h lists, and exits. It is the first
 // model, or the one that an argument names. Started by farhash run, mpirun, srun or torchrun
 // every process is a rank; else the ranks are goroutines. The exit code is 0 if all that was asked
-// is known and nothing is violated, 12 if something is violated, 3 if memory is full or a rank was
-// lost, 130 after an interrupt, 2 for wrong flags, and 1 for other errors.
+// is known and nothing is violated, 12 if something is violated, or a state is not there that is to
+// be found, 3 if memory is full or a rank was lost, 130 after an interrupt, 2 for wrong flags, and
+// 1 for other errors.
 func Main(first program, more ...program) { os.Exit(run(append([]program{first}, more...))) }
 
 func run(models []program) int {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
 )
 
 // An argument names the model; without one it is the first.
@@ -73,6 +75,24 @@ func TestJSONOfUnknown(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"properties":[{"name":"a","answer":null},`+
 		`{"name":"b","answer":true},{"name":"c","answer":false}]`) {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// A state that is to be found and is not there fails a program, as it fails a test.
+func TestUnfound(t *testing.T) {
+	m := Model[uint8]{Name: "up", Init: []uint8{0}, Deadlocks: true,
+		Next: func(uint8, func(string, uint8)) {}}
+	m.Properties = []Property[uint8]{Sometimes("six", func(s uint8) bool { return s == 6 })}
+	err := local.Run(2, func(job rma.Job) error {
+		o, err := m.check(t.Context(), job, Options{})
+		if err == nil && (o.code != exitViolated ||
+			!strings.Contains(o.report(), "sometimes six: false\nNOT FOUND: six\n")) {
+			t.Errorf("exit code %d: %s", o.code, o.report())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -90,6 +90,13 @@ type Step[S any] struct {
 // is not allowed.
 func (r *Result[S]) Violated() bool { return r.Shown != "" }
 
+// Unfound reports whether a state that is to be found is known not to be there.
+func (r *Result[S]) Unfound() bool {
+	return slices.ContainsFunc(r.Properties, func(v Verdict) bool {
+		return v.Kind == HoldsSometimes && v.Answer == False
+	})
+}
+
 // Run checks a model on the ranks of job. Collective: every rank calls it with the same model.
 // Where the order is breadth first and nothing is resumed, a shortest way to a violation is found.
 func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Result[S], error) {
@@ -245,6 +252,11 @@ func (r *Result[S]) Report() string {
 	}
 	if r.Swept != nil && r.Swept.Reason != "" {
 		fmt.Fprintf(&b, "INCOMPLETE along paths: %s: %s\n", r.Swept.Reason, r.Swept.Detail)
+	}
+	for _, v := range r.Properties {
+		if v.Kind == HoldsSometimes && v.Answer == False {
+			fmt.Fprintf(&b, "NOT FOUND: %s\n", v.Name)
+		}
 	}
 	if r.Shown != "" {
 		reportPath(&b, r.Shown, r.Path)

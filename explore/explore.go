@@ -147,6 +147,7 @@ type search struct {
 	lost      []int     // the ranks that were lost then
 	hosts     []string  // by rank; nil where all are on one
 	stranded  *place    // nil: no state was found to be
+	atLast    bool      // the search is complete, and its last states have decided everything
 	rounds    int       // of words shared
 	taskWords int       // length of a task: 1, or words where a name does not give a state back
 }
@@ -253,7 +254,7 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 func (s *search) result(ctx context.Context) (*Result, error) {
 	r := &Result{Ranks: s.job.Size(), Order: s.opts.Order, Encoding: s.encoding,
 		Access: s.visited.access(), Elapsed: time.Since(s.started)}
-	heap, whole := uint64(0), true
+	heap, whole, done := uint64(0), true, uint64(0)
 	r.Findings = make([]uint64, s.findings)
 	for rank := range s.job.Size() {
 		c, err := s.control.counts(ctx, rank)
@@ -265,6 +266,7 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 		r.States += c[cellCreated] + c[cellCreated+1]
+		done += c[cellDone] + c[cellDone+1]
 		r.Arcs += c[cellArcs]
 		r.Deadlocks += c[cellDeadlocks]
 		heap += c[cellHeapBytes]
@@ -296,7 +298,13 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 	if r.Complete {
 		return r, nil
 	}
-	return r, s.explain(ctx, r)
+	if err := s.explain(ctx, r); err != nil {
+		return r, err
+	}
+	if r.Reason == Decided && whole && done == r.States { // by the last of all states
+		r.Complete, r.Reason, s.atLast = true, "", true
+	}
+	return r, nil
 }
 
 // explain says why a search is not complete.

@@ -50,6 +50,25 @@ func hostSettings() []setting {
 	return []setting{{ranks: 4, hosts: 2, opts: explore.Options{Order: explore.BreadthFirst}}}
 }
 
+// A search whose last state decides is complete.
+func TestDecidedLast(t *testing.T) {
+	for _, ranks := range []int{1, 3} {
+		for _, order := range []explore.Order{explore.BreadthFirst, explore.AnyOrder} {
+			m := chain(50)
+			m.goal = 49
+			s := setting{ranks: ranks, opts: explore.Options{Order: order}}
+			if r := mustSearchModel(t, s, m); !r.Complete || r.Reason != "" || r.States != 50 {
+				t.Errorf("%v: %+v", s, r)
+			}
+			m = chain(50)
+			m.goal = 48
+			if r := mustSearchModel(t, s, m); r.Complete && r.Reason != "" {
+				t.Errorf("%v: %+v", s, r)
+			}
+		}
+	}
+}
+
 // What the model finds too late, or never, does not end the search.
 func TestUndecided(t *testing.T) {
 	for _, s := range settings(1, 3) {

@@ -32,7 +32,7 @@ const liveLoad = 0.7
 
 // answerLive finds out whether Options.Live is live, once the search is complete. Collective.
 func (s *search) answerLive(ctx, uncancelled context.Context, res *Result) error {
-	if len(s.opts.Live) == 0 || !res.Complete {
+	if len(s.opts.Live) == 0 || !res.Complete || s.atLast {
 		return nil
 	}
 	begun := time.Now()

@@ -57,6 +57,8 @@ func badFlag(cmd *cobra.Command, err error) error {
 		if name != "" {
 			return fmt.Errorf("%w; did you mean --%s?", err, name)
 		}
+	case errors.As(err, &invalid) && errors.Is(err, errGivenTwice):
+		return fmt.Errorf("%s is given twice; give it once", flagNames(invalid.GetFlag()))
 	case errors.As(err, &invalid):
 		flag := invalid.GetFlag()
 		return fmt.Errorf("%s must be %s, not %q", flagNames(flag), valueOf(flag),
@@ -77,6 +79,31 @@ func longFlags(cmd *cobra.Command) (names []string) {
 	})
 	return names
 }
+
+// once is the value of a flag that may be given once: of two values one would be ignored.
+type once struct {
+	text  *string
+	given bool
+}
+
+func (o *once) String() string {
+	if o.text == nil {
+		return ""
+	}
+	return *o.text
+}
+
+func (*once) Type() string { return "string" }
+
+func (o *once) Set(text string) error {
+	if o.given {
+		return errGivenTwice
+	}
+	*o.text, o.given = text, true
+	return nil
+}
+
+var errGivenTwice = errors.New("given twice")
 
 // flagNames is "-n, --ranks" or "--mem".
 func flagNames(flag *pflag.Flag) string {

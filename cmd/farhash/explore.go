@@ -129,7 +129,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 		"marking; symbolic, sets of markings in one process; or auto, both at the same time")
 	flags.StringVar(&f.order, "order", string(explore.BreadthFirst),
 		"`ORDER` of the search: bfs, level by level, which gives the depth; or any")
-	flags.StringVar(&f.trace, "trace", "",
+	flags.Var(&once{text: &f.trace}, "trace",
 		"print a shortest firing sequence to a `KIND` of marking: deadlock; or witness, one that "+
 			"answers a property")
 	f.asked.register(flags)
@@ -193,6 +193,9 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 	}
 	if f.trace != "" && opts.Order != explore.BreadthFirst {
 		return opts, errors.New("--trace needs --order bfs: only that finds a shortest one")
+	}
+	if slices.Contains(f.asked.examinations, "Liveness") && opts.Order != explore.BreadthFirst {
+		return opts, errors.New("--examination Liveness needs --order bfs")
 	}
 	if f.trace != "" && f.resume != "" {
 		return opts, errors.New("--trace and --resume exclude each other: " +

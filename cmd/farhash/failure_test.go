@@ -40,6 +40,8 @@ func TestExploreUsage(t *testing.T) {
 		{"--mem needs a value: SIZE of the memory", []string{"--mem"}},
 		{"--every must be a time such as 90s", []string{"--every", "often"}},
 		{"--json must be object or lines", []string{"--json=perhaps"}},
+		{"--trace is given twice", []string{"--trace", "deadlock", "--trace=witness"}},
+		{"Liveness needs --order bfs", []string{"--examination", "Liveness", "--order", "any"}},
 		{`--mem "0" is no size`, []string{"--mem", "0"}},
 		{`--mem "-5" is no size`, []string{"--mem", "-5"}},
 		{`--mem "NaN" is no size`, []string{"--mem", "NaN"}},

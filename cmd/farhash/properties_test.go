@@ -131,8 +131,6 @@ func TestExplorePropertiesWrong(t *testing.T) {
 			[]string{"--always", "tokens(EAT_1) = 1"}},
 		{"it ends where", exitUsage, []string{"--sometimes", "not"}},
 		{"is not tokens(PLACE)", exitUsage, []string{"--bound", "enabled(Eat_1)"}},
-		{"liveness needs order", exitFailure, []string{"--examination", "Liveness", "--order",
-			"any"}},
 		{"is not supported", exitFailure, []string{"--bound", "1 - tokens(Eat_1)", "--engine",
 			"explicit"}},
 		{"no such file", exitFailure, []string{"--properties", path + ".none"}},
