@@ -18,11 +18,14 @@ import (
 // asked is what the flags of explore ask about a net.
 type asked struct {
 	files, always, sometimes, bounds, examinations []string
+	formulaFiles                                   []string
 }
 
 func (a *asked) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&a.files, "properties", nil,
 		"answer the properties in a `FILE` of the Model Checking Contest")
+	flags.StringArrayVar(&a.formulaFiles, "formulas", nil, "answer the properties in a `FILE` of "+
+		"lines such as always FORMULA, sometimes FORMULA, NAME: bound SUM")
 	flags.StringArrayVar(&a.always, "always", nil,
 		"answer whether a `FORMULA` holds in all reachable markings")
 	flags.StringArrayVar(&a.sometimes, "sometimes", nil,
@@ -34,7 +37,7 @@ func (a *asked) register(flags *pflag.FlagSet) {
 
 // formulas reports whether there may be properties that a marking shows.
 func (a *asked) formulas() bool {
-	return len(a.files)+len(a.always)+len(a.sometimes)+len(a.examinations) > 0
+	return len(a.files)+len(a.formulaFiles)+len(a.always)+len(a.sometimes)+len(a.examinations) > 0
 }
 
 // read reads the properties for a net. No two have the same name: their answers could not be told
@@ -45,6 +48,13 @@ func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 		some, err := property.ReadFile(net, path)
 		if err != nil {
 			return nil, fmt.Errorf("--properties: %w", err)
+		}
+		all = append(all, some...)
+	}
+	for _, path := range a.formulaFiles {
+		some, err := property.ReadFormulas(net, path)
+		if err != nil {
+			return nil, fmt.Errorf("--formulas: %w", err)
 		}
 		all = append(all, some...)
 	}

@@ -235,3 +235,26 @@ func TestExploreStream(t *testing.T) {
 		t.Errorf("exit code %d, %s", c.code(), &c.stderr)
 	}
 }
+
+// Formulas are read from a file of lines, with patterns of names.
+func TestExploreFormulas(t *testing.T) {
+	path := family(t, "philosophers", "4")
+	file := filepath.Join(t.TempDir(), "formulas")
+	text := "# a comment\ntwo: bound tokens(Eat_*)\nsometimes tokens(Eat_1) = 1 => deadlock\n" +
+		"always tokens(Eat_1) = 1 <=> enabled(End_1)\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range []string{"-q", "--symbolic"} {
+		got := answers(t, "explore", path, "--formulas", file, engine)
+		if len(got) != 3 || got["two"] != 2.0 ||
+			got["sometimes tokens(Eat_1) = 1 => deadlock"] != true ||
+			got["always tokens(Eat_1) = 1 <=> enabled(End_1)"] != true {
+			t.Errorf("%s: %v", engine, got)
+		}
+	}
+	c := execute(t, "explore", path, "--formulas", path)
+	if c.code() != exitFailure || !strings.Contains(c.stderr.String(), ": line 1: ") {
+		t.Errorf("exit code %d, %s", c.code(), &c.stderr)
+	}
+}

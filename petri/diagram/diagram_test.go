@@ -194,7 +194,7 @@ func randomSum(rng *rand.Rand, net *petri.Net) property.Sum {
 
 // randomFormula is a formula that nests at most so deep.
 func randomFormula(rng *rand.Rand, net *petri.Net, depth int) *property.Formula {
-	f := &property.Formula{Op: property.Op(rng.IntN(int(property.Stuck) + 1))}
+	f := &property.Formula{Op: property.Op(rng.IntN(int(property.Iff) + 1))}
 	if depth == 0 {
 		f.Op = property.AtMost
 	}
@@ -203,6 +203,9 @@ func randomFormula(rng *rand.Rand, net *petri.Net, depth int) *property.Formula 
 		for range rng.IntN(4) {
 			f.Args = append(f.Args, randomFormula(rng, net, depth-1))
 		}
+	case property.Iff:
+		f.Args = []*property.Formula{randomFormula(rng, net, depth-1),
+			randomFormula(rng, net, depth-1)}
 	case property.Not:
 		f.Args = []*property.Formula{randomFormula(rng, net, depth-1)}
 	case property.AtMost:

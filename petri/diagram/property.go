@@ -115,6 +115,8 @@ func (x *explorer) holds(f *property.Formula, in symbolic.Node) (symbolic.Node, 
 		return x.holdsAny(f.Args, in)
 	case property.Not:
 		return x.except(in)(x.holds(f.Args[0], in))
+	case property.Iff:
+		return x.except(in)(x.differ(f.Args[0], f.Args[1], in))
 	case property.AtMost:
 		weights, constant, err := x.weights(f.Left, f.Right)
 		if err != nil {
@@ -170,6 +172,31 @@ func (x *explorer) holdsAll(formulas []*property.Formula, in symbolic.Node) (sym
 		left = some
 	}
 	return left, nil
+}
+
+// differ is the markings for which one of two formulas is true, and not the other.
+func (x *explorer) differ(f, g *property.Formula, in symbolic.Node) (symbolic.Node, error) {
+	a, err := x.holds(f, in)
+	if err != nil {
+		return symbolic.Empty, err
+	}
+	defer x.s.Release(a)
+	b, err := x.holds(g, in)
+	if err != nil {
+		return symbolic.Empty, err
+	}
+	defer x.s.Release(b)
+	first, err := x.held(x.s.Minus(a, b))
+	if err != nil {
+		return symbolic.Empty, err
+	}
+	defer x.s.Release(first)
+	second, err := x.held(x.s.Minus(b, a))
+	if err != nil {
+		return symbolic.Empty, err
+	}
+	defer x.s.Release(second)
+	return x.held(x.s.Union(first, second))
 }
 
 func (x *explorer) holdsAny(formulas []*property.Formula, in symbolic.Node) (symbolic.Node, error) {

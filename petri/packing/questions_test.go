@@ -93,6 +93,9 @@ func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *property.Formula {
 		for range rng.IntN(4) {
 			f.Args = append(f.Args, randomFormula(rng, n, depth-1))
 		}
+	case kind == 2 && depth > 0 && rng.IntN(2) == 0:
+		f.Op, f.Args = property.Iff, []*property.Formula{randomFormula(rng, n, depth-1),
+			randomFormula(rng, n, depth-1)}
 	case kind == 2 && depth > 0:
 		f.Op, f.Args = property.Not, []*property.Formula{randomFormula(rng, n, depth-1)}
 	case kind == 3:

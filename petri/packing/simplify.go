@@ -30,10 +30,24 @@ func (p *Packing) simplify(f *property.Formula) *property.Formula {
 		return g
 	case property.Not:
 		arg := p.simplify(f.Args[0])
-		if len(arg.Args) == 0 && (arg.Op == property.And || arg.Op == property.Or) {
+		if constant(arg) {
 			return truth(arg.Op == property.Or)
 		}
 		return &property.Formula{Op: property.Not, Args: []*property.Formula{arg}}
+	case property.Iff:
+		left, right := p.simplify(f.Args[0]), p.simplify(f.Args[1])
+		if constant(left) {
+			left, right = right, left
+		}
+		switch {
+		case !constant(right):
+			return &property.Formula{Op: property.Iff, Args: []*property.Formula{left, right}}
+		case same(right, truth(true)):
+			return left
+		case constant(left):
+			return truth(same(left, truth(false)))
+		}
+		return &property.Formula{Op: property.Not, Args: []*property.Formula{left}}
 	case property.AtMost:
 		low, high := p.extremes(f.Left, f.Right)
 		if high <= 0 || low > 0 {
@@ -64,6 +78,9 @@ func truth(yes bool) *property.Formula {
 	}
 	return &property.Formula{Op: property.Or}
 }
+
+// constant reports whether f is always true or always false.
+func constant(f *property.Formula) bool { return same(f, truth(true)) || same(f, truth(false)) }
 
 // same reports whether f is the constant formula.
 func same(f, constant *property.Formula) bool {

@@ -16,8 +16,13 @@
 //	tokens(a) + 2*tokens("place b") <= 3 and not enabled(t1)
 //	deadlock or tokens(c) = 0 or tokens(a) != tokens(d)
 //
-// or, and, not bind in this order, the last one most. A name with other characters than letters,
-// digits, _ . : - and $ is put in quotes. Places and transitions are named by their ids.
+//	tokens(a) > 0 => tokens(b) = 0 <=> not enabled(t*)
+//
+// <=>, =>, or, and, not bind in this order, the last one most. In a name without quotes an asterisk
+// stands for any text: tokens(Eat_*) is the sum over all places whose ids begin with Eat_, and
+// enabled(t*) is true if one of such transitions is enabled. A name with other characters than
+// letters, digits, _ . : - and $ is put in quotes. Places and transitions are named by their ids.
+// [ReadFormulas] reads a file of such formulas.
 //
 // Package petri/packing evaluates properties on packed markings while it explores them.
 package property

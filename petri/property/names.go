@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/farhash/farhash/internal/nearest"
 	"github.com/farhash/farhash/petri"
@@ -42,6 +43,26 @@ func (n *names) transition(id string) (int, error) {
 	}
 	return 0, fmt.Errorf("the net has no transition with the id %q%s", id,
 		suggestion(id, n.transitions))
+}
+
+// matching are the numbers of the ids that match a pattern, in which each asterisk stands for any
+// text.
+func matching(pattern string, known map[string]int) (all []int) {
+	parts := strings.Split(pattern, "*")
+	first, last := parts[0], parts[len(parts)-1]
+	for id, i := range known {
+		rest, ok := strings.CutPrefix(id, first)
+		for _, part := range parts[1 : len(parts)-1] {
+			var found bool
+			_, rest, found = strings.Cut(rest, part)
+			ok = ok && found
+		}
+		if ok && strings.HasSuffix(rest, last) {
+			all = append(all, i)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // suggestion is what follows an id that is not known.

@@ -35,6 +35,7 @@ const (
 	AtMost            // Left <= Right
 	Enabled           // one of Transitions at least is enabled
 	Stuck             // no transition is enabled
+	Iff               // both of Args are true, or none
 
 	// What follows looks along paths. Only in a deadlock does a path end.
 	Exists   // the only one of Args is true of a path from here
@@ -98,6 +99,8 @@ func (f *Formula) Holds(net *petri.Net, marking []int64) bool {
 		return !f.Args[0].Holds(net, marking)
 	case AtMost:
 		return f.Left.Value(marking) <= f.Right.Value(marking)
+	case Iff:
+		return f.Args[0].Holds(net, marking) == f.Args[1].Holds(net, marking)
 	case Enabled:
 		for _, t := range f.Transitions {
 			if net.Transitions[t].Enabled(marking) {

@@ -23,9 +23,9 @@ const (
 func ParseFormula(net *petri.Net, text string) (*Formula, error) {
 	p := &parser{names: namesOf(net), text: text}
 	p.next()
-	f, err := p.or()
+	f, err := p.iff()
 	if err == nil && p.token != "" {
-		err = p.wrong("and, or or the end")
+		err = p.wrong("and, or, =>, <=> or the end")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("formula %q: %w", text, err)
@@ -80,11 +80,13 @@ func (p *parser) next() {
 		p.token = rest // has no second quote, and so is wrong anywhere
 		p.at = len(p.text)
 	default:
-		n := strings.IndexFunc(rest, func(r rune) bool { return !inName(r) })
+		n := strings.IndexFunc(rest, func(r rune) bool { return !inName(r) || r == '-' })
 		switch {
 		case n < 0:
 			n = len(rest)
-		case n == 0 && len(rest) > 1 && strings.Contains("<= >= != == && ||", rest[:2]) &&
+		case strings.HasPrefix(rest, "<=>"):
+			n = 3
+		case n == 0 && len(rest) > 1 && strings.Contains("<= >= != == => && ||", rest[:2]) &&
 			rest[1] != ' ':
 			n = 2
 		case n == 0:
@@ -95,8 +97,25 @@ func (p *parser) next() {
 	}
 }
 
-// inName reports whether a name without quotes may have r. A minus sign between two names is
-// therefore a part of one: write it between spaces.
+// name reads the token at hand again as a name, which may have minus signs, or a pattern of names
+// with asterisks.
+func (p *parser) name(what string) (string, error) {
+	if p.quoted && p.token != "" {
+		return p.token, nil
+	}
+	rest := p.text[p.begin:]
+	n := strings.IndexFunc(rest, func(r rune) bool { return !inName(r) && r != '*' })
+	if n < 0 {
+		n = len(rest)
+	}
+	if n == 0 || p.quoted {
+		return "", p.wrong("the id of a " + what)
+	}
+	p.at = p.begin + n
+	return rest[:n], nil
+}
+
+// inName reports whether a name without quotes may have r.
 func inName(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_.:-$", r)
 }
@@ -146,6 +165,36 @@ func (p *parser) list(op Op, one func() (*Formula, error), words ...string) (*Fo
 	return f, nil
 }
 
+// iff reads what is joined by <=>, from the left.
+func (p *parser) iff() (*Formula, error) {
+	f, err := p.implies()
+	for n := 0; err == nil && p.is("<=>"); n++ {
+		if n == maxDepth {
+			return nil, fmt.Errorf("more than %d are joined by <=>", maxDepth)
+		}
+		p.next()
+		var g *Formula
+		g, err = p.implies()
+		f = &Formula{Op: Iff, Args: []*Formula{f, g}}
+	}
+	return f, err
+}
+
+// implies reads what is joined by =>, from the right.
+func (p *parser) implies() (*Formula, error) {
+	f, err := p.or()
+	if err != nil || !p.is("=>") {
+		return f, err
+	}
+	if p.depth++; p.depth > maxDepth {
+		return nil, fmt.Errorf("it nests deeper than %d", maxDepth)
+	}
+	defer func() { p.depth-- }()
+	p.next()
+	g, err := p.implies()
+	return &Formula{Op: Or, Args: []*Formula{negation(f), g}}, err
+}
+
 func (p *parser) or() (*Formula, error)  { return p.list(Or, p.and, "or", "||") }
 func (p *parser) and() (*Formula, error) { return p.list(And, p.not, "and", "&&") }
 
@@ -164,7 +213,7 @@ func (p *parser) not() (f *Formula, err error) {
 		return negation(f), nil
 	case p.is("("):
 		p.next()
-		if f, err = p.or(); err != nil {
+		if f, err = p.iff(); err != nil {
 			return nil, err
 		}
 		return f, p.expect(")")
@@ -182,26 +231,38 @@ func (p *parser) not() (f *Formula, err error) {
 func (p *parser) enabled() (*Formula, error) {
 	f := &Formula{Op: Enabled}
 	p.next()
-	err := p.arguments("a transition", func(id string) error {
-		t, err := p.names.transition(id)
+	err := p.arguments("transition", p.names.transitions, p.names.transition, func(t int) {
 		f.Transitions = append(f.Transitions, t)
-		return err
 	})
 	return f, err
 }
 
-// arguments reads names in parentheses.
-func (p *parser) arguments(what string, use func(id string) error) error {
+// arguments reads names and patterns of names in parentheses, and has use called with what they
+// stand for.
+func (p *parser) arguments(what string, known map[string]int, find func(id string) (int, error),
+	use func(i int)) error {
 	for first := "("; first == "(" || p.is(","); first = "," {
 		if err := p.expect(first); err != nil {
 			return err
 		}
-		if !p.quoted && strings.IndexFunc(p.token, func(r rune) bool { return !inName(r) }) >= 0 ||
-			p.token == "" {
-			return p.wrong("the id of " + what)
-		}
-		if err := use(p.token); err != nil {
+		id, err := p.name(what)
+		if err != nil {
 			return err
+		}
+		if !p.quoted && strings.Contains(id, "*") {
+			all := matching(id, known)
+			if len(all) == 0 {
+				return fmt.Errorf("the net has no %s whose id matches %s", what, id)
+			}
+			for _, i := range all {
+				use(i)
+			}
+		} else {
+			i, err := find(id)
+			if err != nil {
+				return err
+			}
+			use(i)
 		}
 		p.next()
 	}
@@ -294,11 +355,7 @@ func (p *parser) term(s *Sum, factor int64) error {
 		return p.wrong("tokens(PLACE) or a number")
 	}
 	p.next()
-	return p.arguments("a place", func(id string) error {
-		place, err := p.names.place(id)
-		if err == nil {
-			s.add(place, factor)
-		}
-		return err
+	return p.arguments("place", p.names.places, p.names.place, func(place int) {
+		s.add(place, factor)
 	})
 }

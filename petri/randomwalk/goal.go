@@ -119,6 +119,10 @@ func (n *node) distances(marking []int64) (yes, no int64) {
 			yes, no = min(yes, y), min(far, no+x)
 		}
 		return yes, no
+	case property.Iff:
+		y, x := n.args[0].distances(marking)
+		v, u := n.args[1].distances(marking)
+		return min(far, y+v, x+u), min(far, y+u, x+v)
 	default: // Enabled
 		yes = far
 		for _, all := range n.needs {

@@ -25,8 +25,8 @@ func randomSum(rng *rand.Rand, n *petri.Net) property.Sum {
 
 // randomFormula is a formula that nests at most so deep.
 func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *property.Formula {
-	f := &property.Formula{Op: property.Op(rng.IntN(6))}
-	if depth == 0 && f.Op < property.AtMost {
+	f := &property.Formula{Op: property.Op(rng.IntN(7))}
+	if depth == 0 && (f.Op < property.AtMost || f.Op == property.Iff) {
 		f.Op = property.AtMost
 	}
 	switch f.Op {
@@ -34,6 +34,9 @@ func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *property.Formula {
 		for range rng.IntN(4) {
 			f.Args = append(f.Args, randomFormula(rng, n, depth-1))
 		}
+	case property.Iff:
+		f.Args = []*property.Formula{randomFormula(rng, n, depth-1),
+			randomFormula(rng, n, depth-1)}
 	case property.Not:
 		f.Args = []*property.Formula{randomFormula(rng, n, depth-1)}
 	case property.AtMost:
