@@ -65,11 +65,11 @@ func (d *display) update(s explore.Snapshot) {
 	if d.asked > 0 {
 		answered = fmt.Sprintf("%d of %d answered  ", d.answered, d.asked)
 	}
-	d.bar.Describe(cut(fmt.Sprintf("%s%s  %s  %s%s waiting  load %.2f  %s  %v", answered,
+	waiting := strings.ReplaceAll(humanize.SIWithDigits(float64(s.Waiting), 0, ""), " ", "")
+	d.bar.Describe(cut(fmt.Sprintf("%s%s  %s  %s%s waiting  %s  %v  load %.2f", answered,
 		humanize.SIWithDigits(float64(s.States), 2, "states"),
-		rate(s.States-d.last.States, since.Seconds(), "states/s"),
-		level, strings.TrimSpace(humanize.SIWithDigits(float64(s.Waiting), 2, "")), s.LoadFactor,
-		memory.Format(s.Bytes), s.Elapsed.Round(time.Second))))
+		rate(s.States-d.last.States, since.Seconds(), "states/s"), level, waiting,
+		memory.Format(s.Bytes), s.Elapsed.Round(time.Second), s.LoadFactor)))
 	d.last = s
 }
 

@@ -239,7 +239,7 @@ func TestProgressOnTerminal(t *testing.T) {
 	c.finish()
 	plan, rest, _ := strings.Cut(shown.String(), "\n")
 	if !strings.HasPrefix(plan, "plan: up to 4.0 GiB") || strings.Contains(rest, "\n") ||
-		!strings.Contains(rest, "states") || !strings.Contains(rest, "load 0.") {
+		!strings.Contains(rest, "states") || !strings.Contains(rest, " waiting") {
 		t.Errorf("shown: %q", shown.String())
 	}
 	if left := onScreen(t, rest); strings.TrimSpace(left) != "" {
