@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
@@ -23,7 +24,10 @@ type Pairs struct {
 	rankBits uint
 	held     heldSlots
 	stripe   *uint64 // the counter of insertions
-	free     slotBits
+
+	free  *freeSlots // nil: there are none
+	taken uint64     // of free: a bit for each slot from first on
+	first Ref
 }
 
 // NewPairs makes Pairs of a set of 16 bytes an element. A set that was opened by name is refused,
@@ -49,11 +53,7 @@ func NewPairs(e *Elements) (*Pairs, error) {
 // freed. The set stays.
 func (p *Pairs) Close() {
 	p.held.release()
-	for {
-		slot, ok := p.free.take()
-		if !ok {
-			return
-		}
+	for slot, ok := p.freeSlot(); ok; slot, ok = p.freeSlot() {
 		p.e.arenas.giveBack([]Ref{slot})
 	}
 }
@@ -118,7 +118,7 @@ func (p *Pairs) put(t *table, at, key, a, b uint64) (ref Ref, done bool, err err
 
 // slot is a free slot: one that Collect has freed, else one of the arenas.
 func (p *Pairs) slot() (Ref, bool, error) {
-	if slot, ok := p.free.take(); ok {
+	if slot, ok := p.freeSlot(); ok {
 		return slot, true, nil
 	}
 	p.held.needed = maxHeldSlots // taken ahead
@@ -145,7 +145,7 @@ func (p *Pairs) inserted(t *table, examined uint64) error {
 // alone is FindOrPut as a batch of one, which does what is rare: it moves tables, and says what is
 // wrong. A slot that is free here is given to the arenas, which may have no other.
 func (p *Pairs) alone(a, b uint64) (Ref, Result, error) {
-	if slot, ok := p.free.take(); ok {
+	if slot, ok := p.freeSlot(); ok {
 		p.e.arenas.giveBack([]Ref{slot})
 	} else {
 		p.held.release()
@@ -159,10 +159,10 @@ func (p *Pairs) alone(a, b uint64) (Ref, Result, error) {
 
 // Collect removes every element for whose reference keep returns false; see [Set.Collect]. No
 // element is read to be judged. References of the others remain valid. The slots of removed
-// elements are first used by p, in their order in memory. Collective: each rank calls it for one
-// of its Pairs.
-func (p *Pairs) Collect(ctx context.Context, keep func(ref Ref) bool) error {
-	var freed slotBits
+// elements are first used by p and by other Pairs of the set, in their order in memory: all that
+// were in a Collect before, and insert again. Collective: each rank calls it for one of its Pairs.
+func (p *Pairs) Collect(ctx context.Context, keep func(ref Ref) bool, others ...*Pairs) error {
+	freed := new(freeSlots)
 	err := p.e.collect(ctx, func(bucket uint64) (bool, error) {
 		ref := Ref(bucket & refMask)
 		if keep(ref) {
@@ -171,10 +171,16 @@ func (p *Pairs) Collect(ctx context.Context, keep func(ref Ref) bool) error {
 		freed.add(ref)
 		return false, nil
 	})
-	if err == nil {
-		p.free.join(&freed) // only now: until then the set may stay as it was
+	if err != nil {
+		return err // the set is as it was
 	}
-	return err
+	for _, p := range append(slices.Clip(others), p) {
+		if p.free != nil {
+			freed.join(p.free)
+		}
+		p.free = freed
+	}
+	return nil
 }
 
 // hashPair is hashElement for two words.
@@ -182,39 +188,49 @@ func hashPair(a, b uint64) uint64 {
 	return core.Fold(core.Fold(a^pi1, b^pi0)^pi2, pi3)
 }
 
-// slotBits are free slots: a bit for each, by reference. They are taken in ascending order, so that
-// what is inserted one after the other is adjacent in memory.
-type slotBits struct {
+// freeSlots are what Collect has freed: a bit for each slot. Pairs take a word of 64 slots at a
+// time, in ascending order, so that what is inserted one after the other is adjacent in memory.
+type freeSlots struct {
 	words []uint64
-	first int // no word before it has a bit
+	next  atomic.Int64 // the words before it are taken
 }
 
-func (s *slotBits) add(slot Ref) {
+func (f *freeSlots) add(slot Ref) {
 	i := int(slot / 64)
-	if i >= len(s.words) {
-		s.words = append(s.words, make([]uint64, i+1-len(s.words))...)
+	if i >= len(f.words) {
+		f.words = append(f.words, make([]uint64, i+1-len(f.words))...)
 	}
-	s.words[i] |= 1 << (slot % 64)
-	s.first = min(s.first, i)
+	f.words[i] |= 1 << (slot % 64)
 }
 
-func (s *slotBits) take() (slot Ref, ok bool) {
-	for ; s.first < len(s.words); s.first++ {
-		if w := s.words[s.first]; w != 0 {
-			s.words[s.first] = w & (w - 1)
-			return Ref(s.first*64 + bits.TrailingZeros64(w)), true
+// join takes over what other has left. Nobody uses the two.
+func (f *freeSlots) join(other *freeSlots) {
+	if other == f {
+		return
+	}
+	if n := len(other.words); len(f.words) < n {
+		f.words = append(f.words, make([]uint64, n-len(f.words))...)
+	}
+	for i := min(int(other.next.Load()), len(other.words)); i < len(other.words); i++ {
+		f.words[i] |= other.words[i]
+	}
+	other.words = nil
+}
+
+// freeSlot takes a slot that Collect has freed.
+func (p *Pairs) freeSlot() (slot Ref, ok bool) {
+	for p.taken == 0 {
+		if p.free == nil {
+			return 0, false
 		}
+		i := p.free.next.Add(1) - 1
+		if i >= int64(len(p.free.words)) {
+			p.free = nil
+			return 0, false
+		}
+		p.taken, p.first = p.free.words[i], Ref(i)*64
 	}
-	return 0, false
-}
-
-// join adds the slots of other, which ends with it.
-func (s *slotBits) join(other *slotBits) {
-	if len(s.words) < len(other.words) {
-		s.words, other.words = other.words, s.words
-	}
-	for i, w := range other.words {
-		s.words[i] |= w
-	}
-	s.first = 0
+	slot = p.first + Ref(bits.TrailingZeros64(p.taken))
+	p.taken &= p.taken - 1
+	return slot, true
 }

@@ -234,6 +234,57 @@ func TestPairsFull(t *testing.T) {
 	}
 }
 
+// TestPairsShareFreed: of several Pairs of a full set each takes slots that one of them has freed,
+// and no slot is taken twice. What one leaves is there after the next Collect as well.
+func TestPairsShareFreed(t *testing.T) {
+	const n = 640
+	e, p := newPairs(t, ElementsConfig{Config: Config{Buckets: 2048}, Capacity: n})
+	other, err := NewPairs(e)
+	must(t, err)
+	defer other.Close()
+	refs := map[[2]uint64]Ref{}
+	insert := func(by *Pairs, k [2]uint64) bool {
+		ref, r, err := by.FindOrPut(k[0], k[1])
+		if full := (*FullError)(nil); errors.As(err, &full) {
+			return false
+		}
+		if must(t, err); r != Inserted {
+			t.Fatalf("pair %v is %v", k, r)
+		}
+		refs[k] = ref
+		return true
+	}
+	for i := uint64(0); insert(p, [2]uint64{i, 1}); i++ {
+	}
+	freed := 0
+	for round := range uint64(3) {
+		must(t, p.Collect(t.Context(), func(ref Ref) bool { return ref%4 != 0 }, other))
+		for k, ref := range refs {
+			if ref%4 == 0 {
+				delete(refs, k)
+				if round == 0 {
+					freed++
+				}
+			}
+		}
+		n := freed
+		if round == 0 {
+			n = freed / 2 // the others are left to the next round
+		}
+		for i := range n {
+			by := []*Pairs{p, other, p}[i%2:]
+			k := [2]uint64{uint64(i), 2 + round}
+			if !insert(by[0], k) && !insert(by[1], k) {
+				t.Fatalf("round %d: no slot for pair %d of %d", round, i, n)
+			}
+		}
+		checkPairs(t, e, p, refs)
+	}
+	if freed < n/4 {
+		t.Fatalf("%d slots are freed", freed)
+	}
+}
+
 // TestPairsRefused: sets whose memory Pairs cannot use, and closed ones.
 func TestPairsRefused(t *testing.T) {
 	refuse := func(job rma.Job, bytes int, says string) {

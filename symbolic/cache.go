@@ -2,6 +2,8 @@ package symbolic
 
 import (
 	"math/bits"
+	"runtime"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/memory"
@@ -38,41 +40,55 @@ var nodesOf = [operations]struct{ b, c bool }{
 	opImageUnion: {c: true}, opPreimage: {c: true},
 }
 
-// key is an operation and its arguments: two words and a half.
+// key is an operation and its arguments.
 type key struct {
 	a    uint64 // the operation, in the bits above a node, and the first argument
 	b, c uint64
 }
 
+// opShift is where the operation is in the first word of a key. Between it and the node an entry
+// has a version.
 const opShift = 56
 
 func keyOf(op operation, a Node, b, c uint64) key {
 	return key{uint64(op)<<opShift | uint64(a), b, c}
 }
 
-// entry is four words: an operation and its result. None has the key zero.
+// entry is four words: an operation and its result. The first is zero where there is none:
+//
+//	| operation (8) | writing (1) | version (19) | first argument (36) |
+//	 63           56       55      54          36 35                  0
+//
+// Where several goroutines run, one that writes an entry sets the bit and changes the version. Who
+// has read the same first word before and after the others has an entry that is whole.
 type entry struct {
-	key
+	tag    uint64
+	b, c   uint64
 	result Node
 }
+
+const (
+	writing     = 1 << (opShift - 1)
+	versionOne  = 1 << nodeBits
+	versionMask = writing - versionOne
+)
 
 // cache keeps results of operations. A result takes the place of another one with the same hash, so
 // that there are lookups that do not find what was there before.
 type cache struct {
-	entries  []entry // a power of two
-	most     int     // entries
-	replaced int     // since the cache has grown
+	entries  []entry       // a power of two
+	most     int           // entries
+	replaced atomic.Uint64 // since the cache has grown
+	shared   bool          // several goroutines run
 	release  func() error
-
-	lookups, hits uint64
 }
 
 const firstEntries = 1 << 12
 
-func newCache(bytes uint64) (c cache, err error) {
+func (c *cache) open(bytes uint64) (err error) {
 	c.most = max(firstEntries, 1<<(bits.Len64(bytes/entryBytes)-1))
 	c.entries, c.release, err = newEntries(firstEntries)
-	return c, err
+	return err
 }
 
 // newEntries are outside the Go heap, whose limit would else be twice their memory, and in huge
@@ -87,73 +103,114 @@ func newEntries(n int) ([]entry, func() error, error) {
 
 // close gives the memory back.
 func (c *cache) close() error {
-	if c.release == nil {
+	release := c.release
+	c.entries, c.release = nil, nil
+	if release == nil {
 		return nil
 	}
-	release := c.release
-	*c = cache{lookups: c.lookups, hits: c.hits}
 	return release()
 }
 
 const entryBytes = 32
 
-func (k *key) hash() uint64 {
-	high, low := bits.Mul64(k.a^0x9E3779B97F4A7C15, (k.b+k.c*0xC2B2AE3D27D4EB4F)^0xD6E8FEB86659FD93)
+func (k *key) hash() uint64 { return hash(k.a, k.b, k.c) }
+
+func hash(a, b, c uint64) uint64 {
+	high, low := bits.Mul64(a^0x9E3779B97F4A7C15, (b+c*0xC2B2AE3D27D4EB4F)^0xD6E8FEB86659FD93)
 	return (high ^ low) * 0x9FB21C651E98DF25 >> 20
 }
 
-func (c *cache) at(k *key) *entry { return &c.entries[k.hash()&uint64(len(c.entries)-1)] }
-
 // get is the result of an operation.
-func (c *cache) get(k *key) (Node, bool) {
-	c.lookups++
-	if e := c.at(k); e.key == *k {
-		c.hits++
-		return e.result, true
+func (w *worker) get(k *key) (Node, bool) {
+	w.lookups++
+	e := &w.entries[k.hash()&uint64(len(w.entries)-1)]
+	tag := atomic.LoadUint64(&e.tag)
+	if tag&^versionMask != k.a || atomic.LoadUint64(&e.b) != k.b || atomic.LoadUint64(&e.c) != k.c {
+		return Empty, false
 	}
-	return Empty, false
+	n := Node(atomic.LoadUint64((*uint64)(&e.result)))
+	// mark: get has read a result
+	if atomic.LoadUint64(&e.tag) != tag {
+		// mark: a result is replaced while it is read
+		return Empty, false
+	}
+	w.hits++
+	return n, true
 }
 
-// put keeps the result of an operation. Where half as many were replaced as there are entries, the
-// cache grows: results that are computed again cost more than its memory.
-func (c *cache) put(k *key, result Node) {
-	e := c.at(k)
-	if e.a != 0 {
-		if c.replaced++; c.replaced > len(c.entries)/2 && len(c.entries) < c.most {
-			c.grow()
-			e = c.at(k)
-		}
+// put keeps the result of an operation.
+func (w *worker) put(k *key, n Node) {
+	e := &w.entries[k.hash()&uint64(len(w.entries)-1)]
+	tag := atomic.LoadUint64(&e.tag)
+	if tag != 0 {
+		w.replaced++
 	}
-	*e = entry{*k, result}
+	if !w.cache.shared {
+		*e = entry{k.a, k.b, k.c, n}
+		return
+	}
+	if tag&writing != 0 || !atomic.CompareAndSwapUint64(&e.tag, tag, tag|writing) {
+		// mark: a result is lost to another one
+		return
+	}
+	e.store(k, n)
+	// mark: a result is about to be complete
+	atomic.StoreUint64(&e.tag, k.a|(tag+versionOne)&versionMask)
 }
 
-// grow makes the cache four times as large, or as large as it may be, and keeps what it has.
-// Without memory the cache stays as it is from then on.
-func (c *cache) grow() {
+// store stores all words but the first. Others may read them, and see the first one before and
+// after. An amd64 keeps the order of writes; its atomic stores take as long as all the rest.
+func (e *entry) store(k *key, n Node) {
+	if runtime.GOARCH == "amd64" && !memory.RaceEnabled {
+		e.b, e.c, e.result = k.b, k.c, n
+		return
+	}
+	atomic.StoreUint64(&e.b, k.b)
+	atomic.StoreUint64(&e.c, k.c)
+	atomic.StoreUint64((*uint64)(&e.result), uint64(n))
+}
+
+// shouldGrow reports whether the cache is to grow, as half as many results were replaced as there
+// are entries: results that are computed again cost more than its memory.
+func (c *cache) shouldGrow(replaced uint64) bool {
+	return replaced > uint64(len(c.entries)/2) && len(c.entries) < c.most
+}
+
+// growCache makes the cache four times as large, or as large as it may be, and keeps what it has.
+// Without memory the cache stays as it is from then on. No other worker runs.
+func (s *Store) growCache() {
+	c := &s.cache
+	if !c.shouldGrow(c.replaced.Load()) {
+		return // another worker has made it grow
+	}
 	old, release := c.entries, c.release
 	entries, releaseNew, err := newEntries(min(4*len(old), c.most))
 	if err != nil {
 		c.most = len(old)
 		return
 	}
-	c.entries, c.release, c.replaced = entries, releaseNew, 0
+	c.entries, c.release = entries, releaseNew
+	c.replaced.Store(0)
 	for i := range old {
-		if e := &old[i]; e.a != 0 {
-			*c.at(&e.key) = *e
+		if e := &old[i]; e.tag != 0 {
+			entries[hash(e.tag&^versionMask, e.b, e.c)&uint64(len(entries)-1)] = *e
 		}
+	}
+	for _, w := range s.workers {
+		w.entries = entries
 	}
 	_ = release() // the addresses are lost at worst
 }
 
-// sweep removes the results that have a node for which live is false.
+// sweep removes the results that have a node for which live is false. No worker runs.
 func (c *cache) sweep(live func(Node) bool) {
 	for i := range c.entries {
 		e := &c.entries[i]
-		if e.a == 0 {
+		if e.tag == 0 {
 			continue
 		}
-		is := nodesOf[e.a>>opShift]
-		if !live(Node(e.a&(1<<opShift-1))) || !live(e.result) ||
+		is := nodesOf[e.tag>>opShift]
+		if !live(Node(e.tag&nodeMask)) || !live(e.result) ||
 			is.b && !live(Node(e.b)) || is.c && !live(Node(e.c)) {
 			*e = entry{}
 		}

@@ -43,15 +43,27 @@ func (s *Store) Release(n Node) {
 	}
 }
 
-// push keeps a node while an operation runs, until pop.
-func (s *Store) push(n Node) { s.stack = append(s.stack, n) }
-
-func (s *Store) pop() { s.stack = s.stack[:len(s.stack)-1] }
-
 // marks has a bit for each node that is in use.
 type marks []uint64
 
-func (s *Store) newMarks() marks { return make(marks, s.last/64+1) }
+func (s *Store) newMarks() marks { return make(marks, s.last()/64+1) }
+
+// last is the largest reference of a node.
+func (s *Store) last() (ref set.Ref) {
+	for _, w := range s.workers {
+		ref = max(ref, w.last)
+	}
+	return ref
+}
+
+// nodes is how many nodes the set has. No worker runs.
+func (s *Store) nodes() uint64 {
+	n := s.live
+	for _, w := range s.workers {
+		n += w.made
+	}
+	return n
+}
 
 // set sets the bit of a node, and reports whether it was not set before.
 func (m marks) set(n Node) bool {
@@ -70,13 +82,21 @@ func (m marks) live(n Node) bool { return n < firstNode || m.has(set.Ref(n-first
 
 // mark sets the bits of all nodes that the roots reach, and returns how many these are.
 func (s *Store) mark(m marks) (live uint64) {
-	pending := append([]Node{s.run.above}, s.stack...)
+	pending := []Node{s.front.set}
 	for n := range s.roots {
 		pending = append(pending, n)
 	}
-	for _, r := range s.rows[:s.openRows] {
-		for _, e := range r.entries {
-			pending = append(pending, e.down)
+	for _, w := range s.workers {
+		pending = append(pending, w.stack...)
+		for _, r := range w.rows[:w.openRows] {
+			for _, e := range r.entries {
+				pending = append(pending, e.down)
+			}
+		}
+		for i := range w.tasks[:w.forked] {
+			if t := &w.tasks[i]; t.state == done {
+				pending = append(pending, t.result)
+			}
 		}
 	}
 	for len(pending) > 0 {
@@ -92,15 +112,24 @@ func (s *Store) mark(m marks) (live uint64) {
 	return live
 }
 
-// collect removes the nodes that no root reaches, and results in the cache that have such nodes.
+// collect removes the nodes that no root reaches, and results in the cache that have such nodes. No
+// worker runs.
 func (s *Store) collect() error {
-	m := s.newMarks()
+	m, before := s.newMarks(), s.nodes()
 	live := s.mark(m)
-	if err := s.pairs.Collect(context.Background(), m.has); err != nil {
+	var pairs []*set.Pairs
+	for _, w := range s.workers {
+		pairs = append(pairs, w.pairs)
+	}
+	if err := pairs[0].Collect(context.Background(), m.has, pairs[1:]...); err != nil {
 		return fmt.Errorf("symbolic: collecting garbage: %w", err)
 	}
 	s.cache.sweep(m.live)
-	s.nodes = live
+	for _, w := range s.workers {
+		w.made, w.left = 0, 0
+	}
+	s.counted.Store(live)
+	s.live, s.freed = live, before-live
 	s.collections++
 	s.next = max(firstCollect, garbageFactor*live)
 	if s.pace > 0 {
@@ -110,29 +139,52 @@ func (s *Store) collect() error {
 }
 
 // collectKeeping collects garbage in an operation that needs two more nodes.
-func (s *Store) collectKeeping(a, b Node) {
-	s.push(a)
-	s.push(b)
-	if err := s.collect(); err != nil {
+func (w *worker) collectKeeping(a, b Node) { w.collectAfter(w.collections, a, b) }
+
+// collectAfter collects garbage, unless another worker does so first: there were so many
+// collections.
+func (w *worker) collectAfter(collections uint64, a, b Node) {
+	w.push(a)
+	w.push(b)
+	var err error
+	w.alone(func() {
+		if w.collections == collections {
+			err = w.collect()
+		}
+	})
+	if err != nil {
 		panic(stop{err})
 	}
-	s.pop()
-	s.pop()
+	w.pop()
+	w.pop()
+}
+
+// count counts nodes that the worker may make, where it has made those that it has counted, and
+// collects garbage where these are too many. It needs two nodes.
+func (w *worker) count(a, b Node) {
+	n := uint64(nodesAhead)
+	if w.pace > 0 {
+		n = 1
+	}
+	for w.counted.Add(n) > w.next {
+		w.collectKeeping(a, b)
+	}
+	w.left = int(n)
 }
 
 // full inserts a node into a set that has refused it, after a collection.
-func (s *Store) full(first, second uint64, err error) (set.Ref, set.Result) {
-	before, refusal := s.nodes, (*set.FullError)(nil)
+func (w *worker) full(first, second uint64, err error) (set.Ref, set.Result) {
+	collections, refusal := w.collections, (*set.FullError)(nil)
 	if !errors.As(err, &refusal) {
 		panic(stop{fmt.Errorf("symbolic: %w", err)})
 	}
-	s.collectKeeping(Node(first&nodeMask), Node(second&nodeMask))
-	if before-s.nodes < before/leastFreed {
-		panic(stop{&FullError{s.nodes, s.maxBytes, err}})
+	w.collectAfter(collections, Node(first&nodeMask), Node(second&nodeMask))
+	if w.freed < (w.live+w.freed)/leastFreed {
+		panic(stop{&FullError{w.live, w.maxBytes, err}})
 	}
-	ref, r, err := s.pairs.FindOrPut(first, second)
+	ref, r, err := w.pairs.FindOrPut(first, second)
 	if err != nil {
-		panic(stop{&FullError{s.nodes, s.maxBytes, err}})
+		panic(stop{&FullError{w.live, w.maxBytes, err}})
 	}
 	return ref, r
 }

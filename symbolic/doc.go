@@ -20,7 +20,8 @@
 //     bits, or of lists so long that an operation would take too much of the stack. When the
 //     context of New has ended all operations fail.
 //
-// A store is for one goroutine.
+// One goroutine at a time calls a store. An operation that takes a while has others help it
+// ([Config].Goroutines).
 //
 // # Diagrams
 //
@@ -53,6 +54,10 @@
 // of another one. The cache begins with 4096 entries and grows where results are replaced, up to an
 // eighth of MaxBytes.
 //
+// Where several goroutines run, an entry is claimed by a compare-and-swap of its first word, and
+// carries a version there: who reads the same first word before and after the others has read an
+// entry that is whole. A result whose entry is being written is not kept.
+//
 // Package cache is for values of any size that several processes share. A get of 24 bytes takes 220
 // to 240 ns there, as it is copied and verified; here a whole operation takes 60 to 210.
 //
@@ -81,14 +86,29 @@
 // does so as well, with whole sets where Saturation has entries. Neither is always the better one.
 // Chaining and [BreadthFirst] are there to compare.
 //
+// # Goroutines
+//
+// The goroutines of an operation are workers. Before a worker calls an operation on the list to the
+// right it makes the call on the list below a task (fork), and after it makes that call, unless
+// another worker has (join). Tasks cost a few writes, as they are private. A worker that has none
+// sets a bit that all read when an operation begins; one of them then offers its oldest task, most
+// often the largest, and takes its next one when it needs the result of a task that is not done.
+// The results of tasks are the same nodes: the set of nodes is for all, each worker has [set.Pairs]
+// of its own. The other goroutines start after 4096 operations, so that small operations have none.
+//
+// What is done for all (collecting garbage, growing the cache) one worker does while it is alone.
+// The others stop where an operation begins: there all that they need is reachable from roots.
+// After an error of one worker all end.
+//
 // # Garbage
 //
 // Garbage is collected within an operation, where the next node is to be inserted: when there are
 // 2^20 nodes, or four times as many as were in use at the last collection, and when the set has no
-// memory for more. The roots are what is held, a stack on which operations push what they need
-// after a call, and the rows, lists that Saturation is making. What they reach is marked, a bit for
-// each reference; the set then collects by reference, and results that have a removed node are
-// removed from the cache. The nodes that stay keep their references.
+// memory for more. The roots are what is held, and of each worker a stack on which operations push
+// what they need after a call, the rows, lists that Saturation is making, and results of its tasks.
+// What they reach is marked, a bit for each reference; the set then collects by reference, and
+// results that have a removed node are removed from the cache. The nodes that stay keep their
+// references.
 //
 // Where a collection of a full store frees less than an eighth of the nodes, the operation ends
 // with a [FullError].

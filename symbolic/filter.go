@@ -8,63 +8,73 @@ import (
 
 // Disabled is the vectors of a set that a transition cannot fire from.
 func (s *Store) Disabled(n Node, t Transition) (Node, error) {
-	return s.do(func() Node { return s.disabled(n, t, 0) }, n)
+	return s.do(func(w *worker) Node { return w.disabled(n, t, 0) }, n)
 }
 
 // Stuck is the vectors of a set that none of the transitions can fire from.
 func (s *Store) Stuck(n Node, transitions []Transition) (Node, error) {
 	s.begun(transitions)
-	return s.do(func() Node { return s.stuck(n, 0, 0) }, n)
+	return s.do(func(w *worker) Node { return w.stuck(n, 0, 0) }, n)
 }
 
-func (s *Store) disabled(n Node, t Transition, level int) Node {
-	x := &s.transitions[t]
+func (w *worker) disabled(n Node, t Transition, level int) Node {
+	x := &w.transitions[t]
 	if n == Empty || level > x.bottom {
 		return Empty
 	}
 	k := keyOf(opDisabled, n, uint64(t), 0)
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	value, down, right := s.at(n)
-	rest := s.disabled(right, t, level)
-	if value >= x.step(level).need {
-		s.push(rest)
-		down = s.disabled(down, t, level+1)
-		s.pop()
+	w.begin()
+	value, down, right := w.at(n)
+	enough := value >= x.step(level).need
+	forked := enough && w.fork(opDisabled, down, uint64(t), 0, level+1)
+	rest := w.disabled(right, t, level)
+	if enough {
+		w.push(rest)
+		below, ok := w.join(forked)
+		if !ok {
+			below = w.disabled(down, t, level+1)
+		}
+		w.pop()
+		down = below
 	}
-	return s.end(&k, s.node(value, down, rest))
+	return w.end(&k, w.node(value, down, rest))
 }
 
 // stuck is for the transitions of the run from a number on, which begin at a level or below it.
-func (s *Store) stuck(n Node, first, level int) Node {
-	if n == Empty || first == len(s.run.order) {
+func (w *worker) stuck(n Node, first, level int) Node {
+	if n == Empty || first == len(w.run.order) {
 		return n
 	}
-	k := keyOf(opStuck, n, uint64(first), s.run.number)
-	if n, ok := s.cache.get(&k); ok {
+	k := keyOf(opStuck, n, uint64(first), w.run.number)
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	if here := s.run.first[level+1]; here > first {
+	w.begin()
+	if here := w.run.first[level+1]; here > first {
 		left := n
-		for _, t := range s.run.order[first:here] {
-			s.push(left)
-			left = s.disabled(left, t, level)
-			s.pop()
+		for _, t := range w.run.order[first:here] {
+			w.push(left)
+			left = w.disabled(left, t, level)
+			w.pop()
 		}
-		s.push(left)
-		left = s.stuck(left, here, level)
-		s.pop()
-		return s.end(&k, left)
+		w.push(left)
+		left = w.stuck(left, here, level)
+		w.pop()
+		return w.end(&k, left)
 	}
-	value, down, right := s.at(n)
-	rest := s.stuck(right, first, level)
-	s.push(rest)
-	below := s.stuck(down, first, level+1)
-	s.pop()
-	return s.end(&k, s.node(value, below, rest))
+	value, down, right := w.at(n)
+	forked := w.fork(opStuck, down, uint64(first), 0, level+1)
+	rest := w.stuck(right, first, level)
+	w.push(rest)
+	below, ok := w.join(forked)
+	if !ok {
+		below = w.stuck(down, first, level+1)
+	}
+	w.pop()
+	return w.end(&k, w.node(value, below, rest))
 }
 
 // constraint is a weighted sum of entries: the weights from level top on, up to the last that is
@@ -119,8 +129,8 @@ func (s *Store) constraintOf(weights map[int]int64, constant int64) (constraint,
 }
 
 // atMost is the vectors whose sum from a level on is left at most.
-func (s *Store) atMost(n Node, number, level int, left int64) Node {
-	c := &s.constraints[number]
+func (w *worker) atMost(n Node, number, level int, left int64) Node {
+	c := &w.constraints[number]
 	switch {
 	case n == Empty, level >= c.end() && left < 0:
 		return Empty
@@ -128,14 +138,19 @@ func (s *Store) atMost(n Node, number, level int, left int64) Node {
 		return n
 	}
 	k := keyOf(opAtMost, n, uint64(number), uint64(left))
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	value, down, right := s.at(n)
-	rest := s.atMost(right, number, level, left)
-	s.push(rest)
-	below := s.atMost(down, number, level+1, left-c.weight(level)*int64(value))
-	s.pop()
-	return s.end(&k, s.node(value, below, rest))
+	w.begin()
+	value, down, right := w.at(n)
+	less := left - c.weight(level)*int64(value)
+	forked := w.fork(opAtMost, down, uint64(number), uint64(less), level+1)
+	rest := w.atMost(right, number, level, left)
+	w.push(rest)
+	below, ok := w.join(forked)
+	if !ok {
+		below = w.atMost(down, number, level+1, less)
+	}
+	w.pop()
+	return w.end(&k, w.node(value, below, rest))
 }

@@ -34,29 +34,32 @@ const (
 // node is the list that begins with an entry and continues as right does. Values ascend along a
 // list, and down is never Empty: there is one list for each set. What down and right name need not
 // be reachable from a root.
-func (s *Store) node(value uint32, down, right Node) Node {
+func (w *worker) node(value uint32, down, right Node) Node {
 	if down == Empty {
 		return right
 	}
-	if s.nodes >= s.next {
-		s.collectKeeping(down, right)
+	if w.left <= 0 {
+		w.count(down, right)
 	}
 	first := uint64(down) | uint64(value)<<nodeBits
 	second := uint64(right) | uint64(value>>lowBits)<<nodeBits
-	ref, r, err := s.pairs.FindOrPut(first, second)
+	ref, r, err := w.pairs.FindOrPut(first, second)
 	if err != nil {
-		ref, r = s.full(first, second, err)
+		ref, r = w.full(first, second, err)
 	}
 	if r == set.Inserted {
-		s.nodes++
-		s.last = max(s.last, ref)
+		w.left--
+		w.made++
+		w.last = max(w.last, ref)
 	}
 	return Node(ref) + firstNode
 }
 
 // at is the first entry of a list, which is neither Empty nor Unit.
-func (s *Store) at(n Node) (value uint32, down, right Node) {
-	first, second := s.pairs.At(set.Ref(n - firstNode))
+func (w *worker) at(n Node) (value uint32, down, right Node) {
+	first, second := w.pairs.At(set.Ref(n - firstNode))
 	return uint32(first>>nodeBits) | uint32(second>>nodeBits)<<lowBits, Node(first & nodeMask),
 		Node(second & nodeMask)
 }
+
+func (s *Store) at(n Node) (value uint32, down, right Node) { return s.workers[0].at(n) }

@@ -4,24 +4,7 @@ package symbolic
 // from an open row; what it has from one call and needs after the next one it pushes. Results are
 // reachable from nothing.
 
-// begin begins an operation that the cache does not have.
-func (s *Store) begin() {
-	if s.called.Load() {
-		s.attend()
-	}
-	if s.depth++; s.depth > s.deepest {
-		panic(stop{errDepth})
-	}
-}
-
-// end keeps the result of an operation.
-func (s *Store) end(k *key, n Node) Node {
-	s.depth--
-	s.cache.put(k, n)
-	return n
-}
-
-func (s *Store) union(a, b Node) Node {
+func (w *worker) union(a, b Node) Node {
 	switch {
 	case a == b || b == Empty:
 		return a
@@ -31,29 +14,33 @@ func (s *Store) union(a, b Node) Node {
 		a, b = b, a
 	}
 	k := keyOf(opUnion, a, uint64(b), 0)
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	valueA, downA, rightA := s.at(a)
-	valueB, downB, rightB := s.at(b)
+	w.begin()
+	valueA, downA, rightA := w.at(a)
+	valueB, downB, rightB := w.at(b)
 	var n Node
 	switch {
 	case valueA < valueB:
-		n = s.node(valueA, downA, s.union(rightA, b))
+		n = w.node(valueA, downA, w.union(rightA, b))
 	case valueA > valueB:
-		n = s.node(valueB, downB, s.union(a, rightB))
+		n = w.node(valueB, downB, w.union(a, rightB))
 	default:
-		right := s.union(rightA, rightB)
-		s.push(right)
-		down := s.union(downA, downB)
-		s.pop()
-		n = s.node(valueA, down, right)
+		forked := w.fork(opUnion, downA, uint64(downB), 0, 0)
+		right := w.union(rightA, rightB)
+		w.push(right)
+		down, ok := w.join(forked)
+		if !ok {
+			down = w.union(downA, downB)
+		}
+		w.pop()
+		n = w.node(valueA, down, right)
 	}
-	return s.end(&k, n)
+	return w.end(&k, n)
 }
 
-func (s *Store) intersect(a, b Node) Node {
+func (w *worker) intersect(a, b Node) Node {
 	switch {
 	case a == b:
 		return a
@@ -63,29 +50,33 @@ func (s *Store) intersect(a, b Node) Node {
 		a, b = b, a
 	}
 	k := keyOf(opIntersect, a, uint64(b), 0)
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	valueA, downA, rightA := s.at(a)
-	valueB, downB, rightB := s.at(b)
+	w.begin()
+	valueA, downA, rightA := w.at(a)
+	valueB, downB, rightB := w.at(b)
 	var n Node
 	switch {
 	case valueA < valueB:
-		n = s.intersect(rightA, b)
+		n = w.intersect(rightA, b)
 	case valueA > valueB:
-		n = s.intersect(a, rightB)
+		n = w.intersect(a, rightB)
 	default:
-		right := s.intersect(rightA, rightB)
-		s.push(right)
-		down := s.intersect(downA, downB)
-		s.pop()
-		n = s.node(valueA, down, right)
+		forked := w.fork(opIntersect, downA, uint64(downB), 0, 0)
+		right := w.intersect(rightA, rightB)
+		w.push(right)
+		down, ok := w.join(forked)
+		if !ok {
+			down = w.intersect(downA, downB)
+		}
+		w.pop()
+		n = w.node(valueA, down, right)
 	}
-	return s.end(&k, n)
+	return w.end(&k, n)
 }
 
-func (s *Store) minus(a, b Node) Node {
+func (w *worker) minus(a, b Node) Node {
 	switch {
 	case a == b || a == Empty:
 		return Empty
@@ -93,24 +84,28 @@ func (s *Store) minus(a, b Node) Node {
 		return a
 	}
 	k := keyOf(opMinus, a, uint64(b), 0)
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	valueA, downA, rightA := s.at(a)
-	valueB, downB, rightB := s.at(b)
+	w.begin()
+	valueA, downA, rightA := w.at(a)
+	valueB, downB, rightB := w.at(b)
 	var n Node
 	switch {
 	case valueA < valueB:
-		n = s.node(valueA, downA, s.minus(rightA, b))
+		n = w.node(valueA, downA, w.minus(rightA, b))
 	case valueA > valueB:
-		n = s.minus(a, rightB)
+		n = w.minus(a, rightB)
 	default:
-		right := s.minus(rightA, rightB)
-		s.push(right)
-		down := s.minus(downA, downB)
-		s.pop()
-		n = s.node(valueA, down, right)
+		forked := w.fork(opMinus, downA, uint64(downB), 0, 0)
+		right := w.minus(rightA, rightB)
+		w.push(right)
+		down, ok := w.join(forked)
+		if !ok {
+			down = w.minus(downA, downB)
+		}
+		w.pop()
+		n = w.node(valueA, down, right)
 	}
-	return s.end(&k, n)
+	return w.end(&k, n)
 }

@@ -3,15 +3,18 @@ package symbolic
 import (
 	"context"
 	"math/big"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // progressEvery is the time between calls of Config.Progress.
 const progressEvery = 10 * time.Millisecond
 
-// call has operations call attend when the context ends, and now and then. It returns what ends it.
-func (s *Store) call(every time.Duration) (end func()) {
-	stop := context.AfterFunc(s.ctx, func() { s.called.Store(true) })
+// signal has workers attend to the end of the context, and now and then to Config.Progress. It
+// returns what ends it.
+func (s *Store) signal(every time.Duration) (end func()) {
+	stop := context.AfterFunc(s.ctx, func() { s.crew.set(hasEnded, true) })
 	if s.progress == nil {
 		return func() { stop() }
 	}
@@ -25,7 +28,7 @@ func (s *Store) call(every time.Duration) (end func()) {
 			case <-quit:
 				return
 			case <-tick.C:
-				s.called.Store(true)
+				s.crew.set(progressDue, true)
 			}
 		}
 	}()
@@ -36,37 +39,77 @@ func (s *Store) call(every time.Duration) (end func()) {
 	}
 }
 
-// attend ends the operation if the context has ended, and calls Config.Progress.
-func (s *Store) attend() {
-	s.attended.Lock()
-	defer s.attended.Unlock()
-	if !s.called.Load() {
-		return // another goroutine has done so
-	}
-	if s.ctx.Err() == nil && s.progress != nil {
-		s.progress(s)
-	}
-	if s.called.Store(false); s.ctx.Err() != nil {
-		s.called.Store(true)
-		panic(stop{s.cause()})
+// report calls Config.Progress while no other worker runs.
+func (w *worker) report() {
+	w.alone(func() {
+		if w.crew.signal.Load()&progressDue != 0 { // else another worker has done so
+			w.progress(w.Store)
+			w.crew.set(progressDue, false)
+		}
+	})
+	if w.ctx.Err() != nil { // Progress may have waited for that
+		w.crew.set(hasEnded, true)
+		panic(stop{w.cause()})
 	}
 }
 
-// Saturated is, in Config.Progress while Reach runs by Saturation or Loops, how many levels from
-// the last one up are done: what their transitions make of the first vector was found.
-func (s *Store) Saturated() int { return s.levels - s.run.level }
+// front is how far Reach or ReachBy has come by Saturation or Loops. A list is complete when it has
+// all that follows by transitions that begin at its level or below it.
+type front struct {
+	level atomic.Int64 // the first one of which a list is complete
 
-// Least is how many vectors were found of the first level that is not done, and those below it:
-// Reach finds as many at least. Where nothing is known it is 0. It takes time, as Count does.
+	mu  sync.Mutex
+	set Node // such a list, or by Loops what there is of a list at the level above: a root
+	row *row // by Saturation: a list at the level above, which is open
+}
+
+// completed notes that a list at a level is complete.
+func (f *front) completed(n Node, level int) {
+	if f.level.Load() > int64(level) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.level.Load() > int64(level) {
+			f.level.Store(int64(level))
+			f.set, f.row = n, nil
+		}
+	}
+}
+
+// reached notes what there is of a list at a level.
+func (f *front) reached(n Node, level int) { f.above(n, nil, level) }
+
+// opened notes a row at a level. What is below its entries is complete.
+func (f *front) opened(r *row, level int) { f.above(Empty, r, level) }
+
+func (f *front) above(n Node, r *row, level int) {
+	if f.level.Load() == int64(level)+1 {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.level.Load() == int64(level)+1 {
+			f.set, f.row = n, r
+		}
+	}
+}
+
+// end is called after an operation: what it has needed is no root any more.
+func (f *front) end() { f.set, f.row = Empty, nil }
+
+// Saturated is how many levels, from the last one up, the last Reach or ReachBy has completed by
+// Saturation or Loops: a list of each, and all lists below it. Both come to these lists one after
+// the other, so of two stores with the same question the one that has more is ahead. Any goroutine
+// may call it.
+func (s *Store) Saturated() int { return s.levels - int(s.front.level.Load()) }
+
+// Least is, in Config.Progress, how many vectors were found of the list that Saturated counts last,
+// or of the one above it: Reach finds as many at least. Where nothing is known it is 0. It takes
+// time, as Count does.
 func (s *Store) Least() *big.Int {
-	if s.run.above != Empty {
-		return s.Count(s.run.above)
+	if s.front.row == nil {
+		return s.Count(s.front.set)
 	}
 	sum := new(big.Int)
-	if open := s.run.level - 1; open >= 0 && open < s.openRows {
-		for _, e := range s.rows[open].entries {
-			sum.Add(sum, s.Count(e.down))
-		}
+	for _, e := range s.front.row.entries {
+		sum.Add(sum, s.Count(e.down))
 	}
 	return sum
 }

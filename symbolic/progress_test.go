@@ -11,9 +11,10 @@ import (
 // TestProgress: progress is reported within operations, and Least is never more than what Reach
 // finds then.
 func TestProgress(t *testing.T) {
-	for _, strategy := range []Strategy{Saturation, Loops} {
+	for i, strategy := range []Strategy{Saturation, Loops, Saturation, Loops} {
 		calls, levelsDone, least := 0, 0, new(big.Int)
 		cfg := Config{Levels: 8, MaxBytes: 64 << 20, progressEvery: 50 * time.Microsecond,
+			Goroutines: 1 + i, eager: true,
 			Progress: func(s *Store) {
 				calls++
 				levelsDone = max(levelsDone, s.Saturated())
@@ -39,8 +40,8 @@ func TestProgress(t *testing.T) {
 			if n := s.Count(all); least.Cmp(n) > 0 {
 				t.Fatalf("%s: there are %v at least, and %v in the end", strategy, least, n)
 			}
-			if s.Saturated() != 0 {
-				t.Fatalf("%s: %d levels are saturated after the end", strategy, s.Saturated())
+			if s.Saturated() != cfg.Levels || s.Least().Sign() != 0 {
+				t.Fatalf("%s: after the end %d levels are saturated", strategy, s.Saturated())
 			}
 			must(t, s.Close())
 			if calls == 0 && tries == 200 {

@@ -146,7 +146,7 @@ func (f *firings) of(n Node, level int) *big.Int {
 	if level > x.bottom {
 		return f.counts[n]
 	}
-	if n, _, _, _ = f.s.enough(n, x.step(level).need); n == Empty {
+	if n, _, _, _ = f.s.workers[0].enough(n, x.step(level).need); n == Empty {
 		return f.counts[Empty]
 	}
 	if sum := f.known[n]; sum != nil {

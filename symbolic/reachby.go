@@ -2,7 +2,6 @@ package symbolic
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
 )
@@ -20,36 +19,33 @@ func (r *relationRun) at(level int) []Relation { return r.order[r.first[level]:r
 // ReachBy is the vectors that are reachable from a set by any number of steps of relations, the set
 // included: for relations what Reach is for transitions.
 func (s *Store) ReachBy(from Node, by []Relation, strategy Strategy) (Node, error) {
-	var reach func(Node) Node
-	switch strategy {
-	case Saturation:
-		reach = func(n Node) Node { return s.saturateBy(n, 0) }
-	case Loops:
-		reach = func(n Node) Node { return s.loopsBy(n, 0, 0) }
-	case Chaining:
-		reach = func(n Node) Node { return s.fixpoint(n, s.eachImage) }
-	case BreadthFirst:
-		reach = s.levelsBy
-	default:
-		return Empty, fmt.Errorf("symbolic: there is no strategy %q", strategy)
-	}
 	s.begunBy(by)
-	return s.do(func() Node { return reach(from) }, from)
+	return s.reach(from, strategy, func(w *worker) Node {
+		switch strategy {
+		case Saturation:
+			return w.saturateBy(from, 0)
+		case Loops:
+			return w.loopsBy(from, 0, 0)
+		case Chaining:
+			return w.fixpoint(from, w.eachImage)
+		}
+		return w.levelsBy(from)
+	})
 }
 
 // StuckBy is the vectors of a set that are followed by none.
 func (s *Store) StuckBy(n Node, by []Relation) (Node, error) {
-	return s.do(func() Node {
+	return s.do(func(w *worker) Node {
 		left := n
 		for _, r := range by {
 			x := &s.relations.all[r]
-			s.push(left)
-			after := s.image(left, x.pairs, x.all)
-			s.push(after)
-			moving := s.preimage(after, x.pairs, x.all, left)
-			s.push(moving)
-			left = s.minus(left, moving)
-			s.stack = s.stack[:len(s.stack)-3]
+			w.push(left)
+			after := w.image(left, x.pairs, x.all)
+			w.push(after)
+			moving := w.preimage(after, x.pairs, x.all, left)
+			w.push(moving)
+			left = w.minus(left, moving)
+			w.stack = w.stack[:len(w.stack)-3]
 		}
 		return left
 	}, n)
@@ -77,232 +73,230 @@ func (s *Store) begunBy(by []Relation) {
 }
 
 // eachImage adds to a set what follows by one relation after the other.
-func (s *Store) eachImage(n Node) Node {
-	for _, r := range s.relations.run.order {
-		x := &s.relations.all[r]
-		s.push(n)
-		n = s.imageUnion(n, x.pairs, x.all, n)
-		s.pop()
+func (w *worker) eachImage(n Node) Node {
+	for _, r := range w.relations.run.order {
+		x := &w.relations.all[r]
+		w.push(n)
+		n = w.imageUnion(n, x.pairs, x.all, n)
+		w.pop()
 	}
 	return n
 }
 
 // levelsBy follows all relations from what was new in the step before.
-func (s *Store) levelsBy(from Node) Node {
+func (w *worker) levelsBy(from Node) Node {
 	all, front := from, from
 	for front != Empty {
-		s.push(all)
-		s.push(front)
-		next := s.images(front, s.relations.run.order)
-		s.push(next)
-		fresh := s.minus(next, all)
-		s.push(fresh)
-		more := s.union(all, fresh)
-		s.stack = s.stack[:len(s.stack)-4]
+		w.push(all)
+		w.push(front)
+		next := w.images(front, w.relations.run.order)
+		w.push(next)
+		fresh := w.minus(next, all)
+		w.push(fresh)
+		more := w.union(all, fresh)
+		w.stack = w.stack[:len(w.stack)-4]
 		all, front = more, fresh
 	}
 	return all
 }
 
 // images is the union of the images of relations.
-func (s *Store) images(n Node, by []Relation) Node {
+func (w *worker) images(n Node, by []Relation) Node {
 	switch len(by) {
 	case 0:
 		return Empty
 	case 1:
-		x := &s.relations.all[by[0]]
-		return s.image(n, x.pairs, x.all)
+		x := &w.relations.all[by[0]]
+		return w.image(n, x.pairs, x.all)
 	}
 	half := len(by) / 2
-	a := s.images(n, by[:half])
-	s.push(a)
-	b := s.images(n, by[half:])
-	s.push(b)
-	sum := s.union(a, b)
-	s.pop()
-	s.pop()
+	a := w.images(n, by[:half])
+	w.push(a)
+	b := w.images(n, by[half:])
+	w.push(b)
+	sum := w.union(a, b)
+	w.pop()
+	w.pop()
 	return sum
 }
 
 // loopsBy is what is reachable from n by relations from a number on, which begin at a level or
 // below it.
-func (s *Store) loopsBy(n Node, first, level int) Node {
-	run := &s.relations.run
+func (w *worker) loopsBy(n Node, first, level int) Node {
+	run := &w.relations.run
 	if n == Empty || first == len(run.order) {
+		if n != Empty && first == run.first[level] {
+			w.front.completed(n, level)
+		}
 		return n
 	}
-	k := keyOf(opLoopsBy, n, uint64(first), s.runs)
-	if n, ok := s.cache.get(&k); ok {
+	k := keyOf(opLoopsBy, n, uint64(first), w.runs)
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
+	w.begin()
+	all := first == run.first[level] // that begin at the level
 	if here := run.first[level+1]; here > first {
-		all := s.fixpoint(n, func(n Node) Node {
-			n = s.loopsBy(n, here, level)
+		n = w.fixpoint(n, func(n Node) Node {
+			n = w.loopsBy(n, here, level)
 			for _, r := range run.order[first:here] {
-				x := &s.relations.all[r]
-				s.push(n)
-				n = s.imageUnion(n, x.pairs, x.from, n)
-				s.pop()
+				x := &w.relations.all[r]
+				w.push(n)
+				n = w.imageUnion(n, x.pairs, x.from, n)
+				w.pop()
+				if all {
+					w.front.reached(n, level)
+				}
 			}
 			return n
 		})
-		return s.end(&k, all)
+	} else {
+		n = w.loopsBelow(n, first, level)
 	}
-	value, down, right := s.at(n)
-	rest := s.loopsBy(right, first, level)
-	s.push(rest)
-	below := s.loopsBy(down, first, level+1)
-	s.pop()
-	return s.end(&k, s.node(value, below, rest))
+	if all {
+		w.front.completed(n, level)
+	}
+	return w.end(&k, n)
+}
+
+// loopsBelow is loopsBy by relations that begin below a level.
+func (w *worker) loopsBelow(n Node, first, level int) Node {
+	value, down, right := w.at(n)
+	forked := w.fork(opLoopsBy, down, uint64(first), 0, level+1)
+	rest := w.loopsBy(right, first, level)
+	w.push(rest)
+	below, ok := w.join(forked)
+	if !ok {
+		below = w.loopsBy(down, first, level+1)
+	}
+	w.pop()
+	return w.node(value, below, rest)
 }
 
 // saturateBy is what is reachable from n by relations that begin at a level or below it.
-func (s *Store) saturateBy(n Node, level int) Node {
+func (w *worker) saturateBy(n Node, level int) Node {
 	if n <= Unit {
 		return n
 	}
-	k := keyOf(opSaturateBy, n, s.runs, 0)
-	if n, ok := s.cache.get(&k); ok {
+	k := keyOf(opSaturateBy, n, w.runs, 0)
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	r := s.openRow()
+	w.begin()
+	r := w.openRow()
 	for rest := n; rest != Empty; {
-		value, down, right := s.at(rest)
-		r.entries = append(r.entries, rowEntry{value, true, s.saturateBy(down, level+1)})
+		value, down, right := w.at(rest)
+		r.entries = append(r.entries, rowEntry{value, true, down})
 		rest = right
 	}
-	return s.end(&k, s.completeBy(r, level))
+	w.each(r, opSaturateBy, 0, level+1)
+	w.front.opened(r, level)
+	n = w.completeBy(r, level)
+	w.front.completed(n, level)
+	return w.end(&k, n)
 }
 
 // imageSaturate is saturateBy of image.
-func (s *Store) imageSaturate(n, pairs Node, plan, level int) Node {
+func (w *worker) imageSaturate(n, pairs Node, plan, level int) Node {
 	if n == Empty || pairs == Empty {
 		return Empty
 	}
 	if plan == endOfPlan {
 		return n
 	}
-	k := keyOf(opImageSaturate, n, withPlan(pairs, plan), s.runs)
-	if n, ok := s.cache.get(&k); ok {
+	k := keyOf(opImageSaturate, n, withPlan(pairs, plan), w.runs)
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	st, r := s.relations.plans[plan], s.openRow()
+	w.begin()
+	st, r := w.relations.plans[plan], w.openRow()
 	switch st.access {
 	case Keep:
 		for n != Empty {
-			value, down, right := s.at(n)
-			s.addTo(r, -1, value, s.imageSaturate(down, pairs, st.next, level+1))
+			value, down, right := w.at(n)
+			w.addTo(r, -1, value, w.imageSaturate(down, pairs, st.next, level+1))
 			n = right
 		}
 	case Write:
-		below := s.below(n)
-		s.push(below)
-		s.putInto(r, -1, below, pairs, st.next, level)
-		s.pop()
+		below := w.below(n)
+		w.push(below)
+		w.putInto(r, -1, below, pairs, st.next, level)
+		w.pop()
 	default:
-		for n, pairs = s.match(n, pairs); n != Empty; {
-			value, down, right := s.at(n)
-			_, downPairs, rightPairs := s.at(pairs)
+		for n, pairs = w.match(n, pairs); n != Empty; {
+			value, down, right := w.at(n)
+			_, downPairs, rightPairs := w.at(pairs)
 			if st.access == Read {
-				s.addTo(r, -1, value, s.imageSaturate(down, downPairs, st.next, level+1))
+				w.addTo(r, -1, value, w.imageSaturate(down, downPairs, st.next, level+1))
 			} else {
-				s.putInto(r, -1, down, downPairs, st.next, level)
+				w.putInto(r, -1, down, downPairs, st.next, level)
 			}
-			n, pairs = s.match(right, rightPairs)
+			n, pairs = w.match(right, rightPairs)
 		}
 	}
-	return s.end(&k, s.completeBy(r, level))
+	return w.end(&k, w.completeBy(r, level))
 }
 
 // putInto adds to a row what a relation makes of n, which follows an entry of the row, by the plan
 // whose access is put. It returns where entry i of the row is afterwards.
-func (s *Store) putInto(r *row, i int, n, pairs Node, plan, level int) int {
-	next := s.relations.plans[plan].next
+func (w *worker) putInto(r *row, i int, n, pairs Node, plan, level int) int {
+	next := w.relations.plans[plan].next
 	for pairs != Empty {
-		value, down, right := s.at(pairs)
-		i = s.addTo(r, i, value, s.imageSaturate(n, down, next, level+1))
+		value, down, right := w.at(pairs)
+		i = w.addTo(r, i, value, w.imageSaturate(n, down, next, level+1))
 		pairs = right
 	}
 	return i
 }
 
-// addTo adds what follows a value to a row, and returns where entry i is afterwards.
-func (s *Store) addTo(r *row, i int, value uint32, below Node) int {
-	if below == Empty {
-		return i
-	}
-	j, found := slices.BinarySearchFunc(r.entries, value, func(e rowEntry, v uint32) int {
-		return cmp.Compare(e.value, v)
-	})
-	switch {
-	case !found:
-		s.mayGrow(r)
-		r.entries = slices.Insert(r.entries, j, rowEntry{value, true, below})
-		if j <= i {
-			i++
-		}
-	case r.entries[j].down != below:
-		s.push(below)
-		sum := s.union(r.entries[j].down, below)
-		s.pop()
-		if sum != r.entries[j].down {
-			r.entries[j].down, r.entries[j].fresh = sum, true
-		}
-	}
-	return i
-}
-
 // completeBy is complete for the relations of the run.
-func (s *Store) completeBy(r *row, level int) Node {
-	by := s.relations.run.at(level)
+func (w *worker) completeBy(r *row, level int) Node {
+	by := w.relations.run.at(level)
 	for again := len(by) > 0; again; {
 		again = false
 		for i := 0; i < len(r.entries); i++ {
 			if r.entries[i].fresh {
 				r.entries[i].fresh, again = false, true
-				i = s.followEntry(r, i, by, level)
+				i = w.followEntry(r, i, by, level)
 			}
 		}
 	}
 	n := Empty
 	for i := len(r.entries) - 1; i >= 0; i-- {
-		n = s.node(r.entries[i].value, r.entries[i].down, n)
+		n = w.node(r.entries[i].value, r.entries[i].down, n)
 	}
-	s.openRows--
+	w.openRows--
 	return n
 }
 
 // followEntry follows relations from entry i of a row, and returns where the entry is afterwards.
-func (s *Store) followEntry(r *row, i int, by []Relation, level int) int {
+func (w *worker) followEntry(r *row, i int, by []Relation, level int) int {
 	for _, one := range by {
-		x := &s.relations.all[one]
-		st := s.relations.plans[x.from]
+		x := &w.relations.all[one]
+		st := w.relations.plans[x.from]
 		pairs := x.pairs
 		if st.access != Write {
-			if pairs = s.find(pairs, r.entries[i].value); pairs == Empty {
+			if pairs = w.find(pairs, r.entries[i].value); pairs == Empty {
 				continue
 			}
 		}
 		if st.access == Read {
 			value := r.entries[i].value
-			below := s.imageSaturate(r.entries[i].down, pairs, st.next, level+1)
-			i = s.addTo(r, i, value, below)
+			below := w.imageSaturate(r.entries[i].down, pairs, st.next, level+1)
+			i = w.addTo(r, i, value, below)
 		} else {
-			s.push(r.entries[i].down) // the entry may change
-			i = s.putInto(r, i, r.entries[i].down, pairs, st.next, level)
-			s.pop()
+			w.push(r.entries[i].down) // the entry may change
+			i = w.putInto(r, i, r.entries[i].down, pairs, st.next, level)
+			w.pop()
 		}
 	}
 	return i
 }
 
 // find is what follows an entry in a list, or Empty.
-func (s *Store) find(n Node, value uint32) Node {
+func (w *worker) find(n Node, value uint32) Node {
 	for n != Empty {
-		first, down, right := s.at(n)
+		first, down, right := w.at(n)
 		if first == value {
 			return down
 		}

@@ -70,7 +70,7 @@ func (r *relations) plan(st planStep) int {
 // of the vectors of right, whose first entries are larger. It is for relations, and for sets that
 // come as diagrams. All vectors of a set must have one length: List does not check that.
 func (s *Store) List(value uint32, down, right Node) (Node, error) {
-	return s.do(func() Node {
+	return s.do(func(w *worker) Node {
 		if down == Empty {
 			return right
 		}
@@ -78,12 +78,12 @@ func (s *Store) List(value uint32, down, right Node) (Node, error) {
 			if right == Unit {
 				panic(stop{errors.New("symbolic: a list cannot end with the empty vector")})
 			}
-			if first, _, _ := s.at(right); first <= value {
+			if first, _, _ := w.at(right); first <= value {
 				panic(stop{fmt.Errorf("symbolic: the entry %d is before %d in a list", value,
 					first)})
 			}
 		}
-		return s.node(value, down, right)
+		return w.node(value, down, right)
 	}, down, right)
 }
 
@@ -137,19 +137,19 @@ func (s *Store) NewRelation(vectors Node, access []Access) (Relation, error) {
 // Image is the vectors that follow those of a set.
 func (s *Store) Image(n Node, r Relation) (Node, error) {
 	x := &s.relations.all[r]
-	return s.do(func() Node { return s.image(n, x.pairs, x.all) }, n)
+	return s.do(func(w *worker) Node { return w.image(n, x.pairs, x.all) }, n)
 }
 
 // ImageUnion is the union of Image and another set.
 func (s *Store) ImageUnion(n Node, r Relation, with Node) (Node, error) {
 	x := &s.relations.all[r]
-	return s.do(func() Node { return s.imageUnion(n, x.pairs, x.all, with) }, n, with)
+	return s.do(func(w *worker) Node { return w.imageUnion(n, x.pairs, x.all, with) }, n, with)
 }
 
 // Preimage is the vectors of within that are followed by one of a set.
 func (s *Store) Preimage(n Node, r Relation, within Node) (Node, error) {
 	x := &s.relations.all[r]
-	return s.do(func() Node { return s.preimage(n, x.pairs, x.all, within) }, n, within)
+	return s.do(func(w *worker) Node { return w.preimage(n, x.pairs, x.all, within) }, n, within)
 }
 
 // maxPlans is how many plans fit into a word of the cache beside a node.
@@ -158,24 +158,29 @@ const maxPlans = 1 << (64 - nodeBits)
 // withPlan is a word of the cache for a relation from a plan on.
 func withPlan(pairs Node, plan int) uint64 { return uint64(pairs) | uint64(plan)<<nodeBits }
 
+// fromPlan is what withPlan has put together.
+func fromPlan(word uint64) (pairs Node, plan int) {
+	return Node(word & nodeMask), int(word >> nodeBits)
+}
+
 // match skips entries of two lists up to the first that both have; without one both are Empty.
-func (s *Store) match(a, b Node) (Node, Node) {
+func (w *worker) match(a, b Node) (Node, Node) {
 	if a == Empty || b == Empty {
 		return Empty, Empty
 	}
-	valueA, _, rightA := s.at(a)
-	valueB, _, rightB := s.at(b)
+	valueA, _, rightA := w.at(a)
+	valueB, _, rightB := w.at(b)
 	for valueA != valueB {
 		if valueA < valueB {
 			if a = rightA; a == Empty {
 				return Empty, Empty
 			}
-			valueA, _, rightA = s.at(a)
+			valueA, _, rightA = w.at(a)
 		} else {
 			if b = rightB; b == Empty {
 				return Empty, Empty
 			}
-			valueB, _, rightB = s.at(b)
+			valueB, _, rightB = w.at(b)
 		}
 	}
 	return a, b
@@ -183,201 +188,221 @@ func (s *Store) match(a, b Node) (Node, Node) {
 
 // halves divides an image into the entry that it begins with and the rest: for each a set and the
 // part of a relation for it. Of Read the lists match.
-func (s *Store) halves(n, pairs Node, access Access) (value uint32, down, downPairs, right,
+func (w *worker) halves(n, pairs Node, access Access) (value uint32, down, downPairs, right,
 	rightPairs Node) {
 	switch access {
 	case Keep:
-		value, down, right = s.at(n)
+		value, down, right = w.at(n)
 		return value, down, pairs, right, pairs
 	case Read:
-		value, down, right = s.at(n)
-		_, downPairs, rightPairs = s.at(pairs)
+		value, down, right = w.at(n)
+		_, downPairs, rightPairs = w.at(pairs)
 		return value, down, downPairs, right, rightPairs
 	}
-	value, downPairs, rightPairs = s.at(pairs)
+	value, downPairs, rightPairs = w.at(pairs)
 	return value, n, downPairs, n, rightPairs
 }
 
 // image is what follows the vectors of n by a relation, from a plan on.
-func (s *Store) image(n, pairs Node, plan int) Node {
+func (w *worker) image(n, pairs Node, plan int) Node {
 	if n == Empty || pairs == Empty {
 		return Empty
 	}
 	if plan == endOfPlan {
 		return n
 	}
-	st := s.relations.plans[plan]
+	st := w.relations.plans[plan]
 	if st.access == Read || st.access == Change {
-		if n, pairs = s.match(n, pairs); n == Empty {
+		if n, pairs = w.match(n, pairs); n == Empty {
 			return Empty
 		}
 	}
 	k := keyOf(opImage, n, withPlan(pairs, plan), 0)
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
+	w.begin()
 	if st.access == Write || st.access == Change {
-		return s.end(&k, s.changes(n, pairs, st, Empty))
+		return w.end(&k, w.changes(n, pairs, st, Empty))
 	}
-	value, down, downPairs, right, rightPairs := s.halves(n, pairs, st.access)
-	below := s.image(down, downPairs, st.next)
-	s.push(below)
-	rest := s.image(right, rightPairs, plan)
-	s.pop()
-	return s.end(&k, s.node(value, below, rest))
+	value, down, downPairs, right, rightPairs := w.halves(n, pairs, st.access)
+	forked := w.fork(opImage, down, withPlan(downPairs, st.next), 0, 0)
+	rest := w.image(right, rightPairs, plan)
+	w.push(rest)
+	below, ok := w.join(forked)
+	if !ok {
+		below = w.image(down, downPairs, st.next)
+	}
+	w.pop()
+	return w.end(&k, w.node(value, below, rest))
 }
 
 // changes is image of Write and Change, united with a set.
-func (s *Store) changes(n, pairs Node, st planStep, with Node) Node {
+func (w *worker) changes(n, pairs Node, st planStep, with Node) Node {
 	if st.access == Write {
-		below := s.below(n)
-		s.push(below)
-		with = s.imageUnion(below, pairs, st.next, with)
-		s.pop()
+		below := w.below(n)
+		w.push(below)
+		with = w.imageUnion(below, pairs, st.next, with)
+		w.pop()
 		return with
 	}
 	for n != Empty {
-		_, down, right := s.at(n)
-		_, downPairs, rightPairs := s.at(pairs)
-		s.push(with)
-		with = s.imageUnion(down, downPairs, st.next, with)
-		s.pop()
-		n, pairs = s.match(right, rightPairs)
+		_, down, right := w.at(n)
+		_, downPairs, rightPairs := w.at(pairs)
+		w.push(with)
+		with = w.imageUnion(down, downPairs, st.next, with)
+		w.pop()
+		n, pairs = w.match(right, rightPairs)
 	}
 	return with
 }
 
 // below is what follows any entry of a list.
-func (s *Store) below(n Node) Node {
+func (w *worker) below(n Node) Node {
 	if n == Empty {
 		return Empty
 	}
-	_, down, right := s.at(n)
+	_, down, right := w.at(n)
 	if right == Empty {
 		return down
 	}
 	k := keyOf(opBelow, n, 0, 0)
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	rest := s.below(right)
-	s.push(rest)
-	all := s.union(down, rest)
-	s.pop()
-	return s.end(&k, all)
+	w.begin()
+	rest := w.below(right)
+	w.push(rest)
+	all := w.union(down, rest)
+	w.pop()
+	return w.end(&k, all)
 }
 
 // imageUnion is the union of image and with.
-func (s *Store) imageUnion(n, pairs Node, plan int, with Node) Node {
+func (w *worker) imageUnion(n, pairs Node, plan int, with Node) Node {
 	switch {
 	case n == Empty || pairs == Empty:
 		return with
 	case with == Empty:
-		return s.image(n, pairs, plan)
+		return w.image(n, pairs, plan)
 	case plan == endOfPlan:
-		return s.union(n, with)
+		return w.union(n, with)
 	}
-	st := s.relations.plans[plan]
+	st := w.relations.plans[plan]
 	if st.access == Read || st.access == Change {
-		if n, pairs = s.match(n, pairs); n == Empty {
+		if n, pairs = w.match(n, pairs); n == Empty {
 			return with
 		}
 	}
 	k := keyOf(opImageUnion, n, withPlan(pairs, plan), uint64(with))
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
+	w.begin()
 	if st.access == Write || st.access == Change {
-		return s.end(&k, s.changes(n, pairs, st, with))
+		return w.end(&k, w.changes(n, pairs, st, with))
 	}
-	value, down, downPairs, right, rightPairs := s.halves(n, pairs, st.access)
-	withValue, withDown, withRight := s.at(with)
+	value, down, downPairs, right, rightPairs := w.halves(n, pairs, st.access)
+	withValue, withDown, withRight := w.at(with)
 	result := with
 	switch {
 	case withValue < value:
-		if rest := s.imageUnion(n, pairs, plan, withRight); rest != withRight {
-			result = s.node(withValue, withDown, rest)
+		if rest := w.imageUnion(n, pairs, plan, withRight); rest != withRight {
+			result = w.node(withValue, withDown, rest)
 		}
 	case withValue == value:
-		rest := s.imageUnion(right, rightPairs, plan, withRight)
-		s.push(rest)
-		below := s.imageUnion(down, downPairs, st.next, withDown)
-		s.pop()
+		forked := w.fork(opImageUnion, down, withPlan(downPairs, st.next), uint64(withDown), 0)
+		rest := w.imageUnion(right, rightPairs, plan, withRight)
+		w.push(rest)
+		below, ok := w.join(forked)
+		if !ok {
+			below = w.imageUnion(down, downPairs, st.next, withDown)
+		}
+		w.pop()
 		if rest != withRight || below != withDown {
-			result = s.node(value, below, rest)
+			result = w.node(value, below, rest)
 		}
 	default:
-		rest := s.imageUnion(right, rightPairs, plan, with)
-		s.push(rest)
-		below := s.image(down, downPairs, st.next)
-		s.pop()
-		result = s.node(value, below, rest)
+		forked := w.fork(opImage, down, withPlan(downPairs, st.next), 0, 0)
+		rest := w.imageUnion(right, rightPairs, plan, with)
+		w.push(rest)
+		below, ok := w.join(forked)
+		if !ok {
+			below = w.image(down, downPairs, st.next)
+		}
+		w.pop()
+		result = w.node(value, below, rest)
 	}
-	return s.end(&k, result)
+	return w.end(&k, result)
 }
 
 // preimage is the vectors of within that are followed by one of n, from a plan on.
-func (s *Store) preimage(n, pairs Node, plan int, within Node) Node {
+func (w *worker) preimage(n, pairs Node, plan int, within Node) Node {
 	if plan == endOfPlan && pairs != Empty {
-		return s.intersect(n, within)
+		return w.intersect(n, within)
 	}
-	n, pairs, within = s.matchBack(n, pairs, plan, within)
+	n, pairs, within = w.matchBack(n, pairs, plan, within)
 	if n == Empty || pairs == Empty || within == Empty {
 		return Empty
 	}
 	k := keyOf(opPreimage, n, withPlan(pairs, plan), uint64(within))
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	st := s.relations.plans[plan]
+	w.begin()
+	st := w.relations.plans[plan]
 	if st.access == put {
-		_, down, right := s.at(n)
-		_, downPairs, rightPairs := s.at(pairs)
-		rest := s.preimage(right, rightPairs, plan, within)
-		s.push(rest)
-		here := s.preimage(down, downPairs, st.next, within)
-		s.push(here)
-		sum := s.union(here, rest)
-		s.pop()
-		s.pop()
-		return s.end(&k, sum)
+		_, down, right := w.at(n)
+		_, downPairs, rightPairs := w.at(pairs)
+		forked := w.fork(opPreimage, down, withPlan(downPairs, st.next), uint64(within), 0)
+		rest := w.preimage(right, rightPairs, plan, within)
+		w.push(rest)
+		here, ok := w.join(forked)
+		if !ok {
+			here = w.preimage(down, downPairs, st.next, within)
+		}
+		w.push(here)
+		sum := w.union(here, rest)
+		w.pop()
+		w.pop()
+		return w.end(&k, sum)
 	}
-	value, downWithin, rightWithin := s.at(within)
+	value, downWithin, rightWithin := w.at(within)
 	down, right, downPairs, rightPairs := n, n, pairs, pairs
 	if st.access == Keep || st.access == Read {
-		_, down, right = s.at(n)
+		_, down, right = w.at(n)
 	}
 	if st.access == Read || st.access == Change {
-		_, downPairs, rightPairs = s.at(pairs)
+		_, downPairs, rightPairs = w.at(pairs)
 	}
-	below := s.preimage(down, downPairs, st.next, downWithin)
-	s.push(below)
-	rest := s.preimage(right, rightPairs, plan, rightWithin)
-	s.pop()
-	return s.end(&k, s.node(value, below, rest))
+	forked := w.fork(opPreimage, down, withPlan(downPairs, st.next), uint64(downWithin), 0)
+	rest := w.preimage(right, rightPairs, plan, rightWithin)
+	w.push(rest)
+	below, ok := w.join(forked)
+	if !ok {
+		below = w.preimage(down, downPairs, st.next, downWithin)
+	}
+	w.pop()
+	return w.end(&k, w.node(value, below, rest))
 }
 
 // matchBack skips entries that have no part in preimage.
-func (s *Store) matchBack(n, pairs Node, plan int, within Node) (Node, Node, Node) {
+func (w *worker) matchBack(n, pairs Node, plan int, within Node) (Node, Node, Node) {
 	if n == Empty || pairs == Empty || within == Empty {
 		return Empty, Empty, Empty
 	}
-	switch s.relations.plans[plan].access {
+	switch w.relations.plans[plan].access {
 	case Keep:
-		n, within = s.match(n, within)
+		n, within = w.match(n, within)
 	case put:
-		n, pairs = s.match(n, pairs)
+		n, pairs = w.match(n, pairs)
 	case Change:
-		within, pairs = s.match(within, pairs)
+		within, pairs = w.match(within, pairs)
 	case Read:
 		for {
-			n, pairs = s.match(n, pairs)
+			n, pairs = w.match(n, pairs)
 			before := pairs
-			if within, pairs = s.match(within, pairs); pairs == before {
+			if within, pairs = w.match(within, pairs); pairs == before {
 				break
 			}
 		}

@@ -155,7 +155,7 @@ func (t *tester) calm(run func()) {
 	t.s.pace, t.s.next = 0, firstCollect
 	run()
 	if t.s.pace = pace; pace > 0 {
-		t.s.next = t.s.nodes + pace
+		t.s.next = t.s.nodes() + pace
 	}
 }
 

@@ -33,36 +33,38 @@ type run struct {
 	number uint64
 	order  []Transition
 	first  []int // by level, and one more: the index of the first transition that begins there
-
-	level int  // lists of this level and those below it were complete once: they are saturated
-	above Node // by Loops: what there is of the level above them so far
 }
 
 // Reach is the vectors that are reachable from a set by any number of firings, the set included.
 func (s *Store) Reach(from Node, transitions []Transition, strategy Strategy) (Node, error) {
-	var reach func(Node) Node
-	switch strategy {
-	case Saturation:
-		reach = func(n Node) Node { return s.saturate(n, 0) }
-	case Loops:
-		reach = func(n Node) Node { return s.saturateLevels(n, 0, 0) }
-	case Chaining:
-		reach = s.chain
-	case BreadthFirst:
-		reach = s.breadthFirst
-	default:
+	s.begun(transitions)
+	return s.reach(from, strategy, func(w *worker) Node {
+		switch strategy {
+		case Saturation:
+			return w.saturate(from, 0)
+		case Loops:
+			return w.saturateLevels(from, 0, 0)
+		case Chaining:
+			return w.chain(from)
+		}
+		return w.breadthFirst(from)
+	})
+}
+
+// reach runs a strategy.
+func (s *Store) reach(from Node, strategy Strategy, run func(w *worker) Node) (Node, error) {
+	if !slices.Contains(Strategies(), strategy) {
 		return Empty, fmt.Errorf("symbolic: there is no strategy %q", strategy)
 	}
-	s.begun(transitions)
-	defer func() { s.run.level, s.run.above = s.levels, Empty }()
-	return s.do(func() Node { return reach(from) }, from)
+	s.front.level.Store(int64(s.levels))
+	defer s.front.end()
+	return s.do(run, from)
 }
 
 // begun begins a run: what the cache has of other runs does not count in it.
 func (s *Store) begun(transitions []Transition) {
 	s.runs++
-	r := run{number: s.runs, order: slices.Clone(transitions), first: make([]int, s.levels+1),
-		level: s.levels}
+	r := run{number: s.runs, order: slices.Clone(transitions), first: make([]int, s.levels+1)}
 	slices.SortStableFunc(r.order, func(a, b Transition) int {
 		return cmp.Compare(s.transitions[a].top, s.transitions[b].top)
 	})
@@ -78,48 +80,57 @@ func (s *Store) begun(transitions []Transition) {
 func (r *run) at(level int) []Transition { return r.order[r.first[level]:r.first[level+1]] }
 
 // saturate is what is reachable from n by transitions that begin at a level or below it.
-func (s *Store) saturate(n Node, level int) Node {
+func (w *worker) saturate(n Node, level int) Node {
 	if n <= Unit {
 		return n
 	}
-	k := keyOf(opSaturate, n, s.run.number, 0)
-	if n, ok := s.cache.get(&k); ok {
+	k := keyOf(opSaturate, n, w.run.number, 0)
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	r := s.openRow()
+	w.begin()
+	r := w.openRow()
 	for rest := n; rest != Empty; {
-		value, down, right := s.at(rest)
-		r.entries = append(r.entries, rowEntry{value, true, s.saturate(down, level+1)})
+		value, down, right := w.at(rest)
+		r.entries = append(r.entries, rowEntry{value, true, down})
 		rest = right
 	}
-	n = s.complete(r, level)
-	s.run.level = level
-	return s.end(&k, n)
+	w.each(r, opSaturate, 0, level+1)
+	w.front.opened(r, level)
+	n = w.complete(r, level)
+	w.front.completed(n, level)
+	return w.end(&k, n)
 }
 
 // fireSaturate is saturate of fire, of the vectors that follow an entry at the level above.
-func (s *Store) fireSaturate(n Node, t Transition, level int) Node {
-	x := &s.transitions[t]
+func (w *worker) fireSaturate(n Node, t Transition, level int) Node {
+	x := &w.transitions[t]
 	if n == Empty || level > x.bottom {
 		return n
 	}
-	k := keyOf(opFireSaturate, n, uint64(t), s.run.number)
-	if n, ok := s.cache.get(&k); ok {
+	k := keyOf(opFireSaturate, n, uint64(t), w.run.number)
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	st, r := x.step(level), s.openRow()
+	w.begin()
+	st, r := x.step(level), w.openRow()
 	for rest := n; rest != Empty; {
-		value, down, right := s.at(rest)
+		value, down, right := w.at(rest)
 		if value >= st.need {
-			if below := s.fireSaturate(down, t, level+1); below != Empty {
-				r.entries = append(r.entries, rowEntry{st.after(value), true, below})
-			}
+			r.entries = append(r.entries, rowEntry{value, true, down})
 		}
 		rest = right
 	}
-	return s.end(&k, s.complete(r, level))
+	w.each(r, opFireSaturate, uint64(t), level+1)
+	fired := r.entries[:0]
+	for _, e := range r.entries {
+		if e.down != Empty {
+			e.value = st.after(e.value)
+			fired = append(fired, e)
+		}
+	}
+	r.entries = fired
+	return w.end(&k, w.complete(r, level))
 }
 
 // row is a list that is being made. Its entries are in use.
@@ -132,67 +143,77 @@ type rowEntry struct {
 }
 
 // openRow is an empty row, open until complete closes it.
-func (s *Store) openRow() *row {
-	if s.openRows == len(s.rows) {
-		s.rows = append(s.rows, new(row))
+func (w *worker) openRow() *row {
+	if w.openRows == len(w.rows) {
+		w.rows = append(w.rows, new(row))
 	}
-	r := s.rows[s.openRows]
+	r := w.rows[w.openRows]
 	r.entries = r.entries[:0]
-	s.openRows++
+	w.openRows++
 	return r
 }
 
 // complete fires the transitions that begin at the level of a row until nothing changes any more,
 // and closes the row. What is below its entries is complete already.
-func (s *Store) complete(r *row, level int) Node {
-	transitions := s.run.at(level)
+func (w *worker) complete(r *row, level int) Node {
+	transitions := w.run.at(level)
 	for again := len(transitions) > 0; again; {
 		again = false
 		for i := 0; i < len(r.entries); i++ {
 			if r.entries[i].fresh {
 				r.entries[i].fresh, again = false, true
-				i = s.fireEntry(r, i, transitions, level)
+				i = w.fireEntry(r, i, transitions, level)
 			}
 		}
 	}
 	n := Empty
 	for i := len(r.entries) - 1; i >= 0; i-- {
-		n = s.node(r.entries[i].value, r.entries[i].down, n)
+		n = w.node(r.entries[i].value, r.entries[i].down, n)
 	}
-	s.openRows--
+	w.openRows--
 	return n
 }
 
 // fireEntry fires transitions from entry i of a row, and returns where the entry is afterwards.
-func (s *Store) fireEntry(r *row, i int, transitions []Transition, level int) int {
+func (w *worker) fireEntry(r *row, i int, transitions []Transition, level int) int {
 	value := r.entries[i].value
 	for _, t := range transitions {
-		st := s.transitions[t].steps[0]
+		st := w.transitions[t].steps[0]
 		if value < st.need {
 			continue
 		}
-		below := s.fireSaturate(r.entries[i].down, t, level+1)
+		below := w.fireSaturate(r.entries[i].down, t, level+1)
 		if below == Empty {
 			continue
 		}
-		after := st.after(value)
-		j, found := slices.BinarySearchFunc(r.entries, after, func(e rowEntry, v uint32) int {
-			return cmp.Compare(e.value, v)
-		})
-		switch {
-		case !found:
-			s.mayGrow(r)
-			r.entries = slices.Insert(r.entries, j, rowEntry{after, true, below})
-			if j <= i {
-				i++
-			}
-		case r.entries[j].down != below:
-			s.push(below)
-			sum := s.union(r.entries[j].down, below)
-			s.pop()
-			if sum != r.entries[j].down {
-				r.entries[j].down, r.entries[j].fresh = sum, true
-			}
+		i = w.addTo(r, i, st.after(value), below)
+	}
+	return i
+}
+
+// addTo adds what follows a value to a row, and returns where entry i is afterwards.
+func (w *worker) addTo(r *row, i int, value uint32, below Node) int {
+	if below == Empty {
+		return i
+	}
+	j, found := slices.BinarySearchFunc(r.entries, value, func(e rowEntry, v uint32) int {
+		return cmp.Compare(e.value, v)
+	})
+	switch {
+	case !found:
+		w.push(below)
+		w.mayGrow(r)
+		w.pop()
+		r.entries = slices.Insert(r.entries, j, rowEntry{value, true, below})
+		if j <= i {
+			i++
+		}
+	case r.entries[j].down != below:
+		w.push(below)
+		sum := w.union(r.entries[j].down, below)
+		w.pop()
+		if sum != r.entries[j].down {
+			r.entries[j].down, r.entries[j].fresh = sum, true
 		}
 	}
 	return i
@@ -203,12 +224,12 @@ const rowBytes = 64
 
 // mayGrow ends the operation where a row becomes too long for the memory, or the context has ended:
 // the entries of a net without bounds grow for ever, and no operation begins in between.
-func (s *Store) mayGrow(r *row) {
-	if s.called.Load() {
-		s.attend()
+func (w *worker) mayGrow(r *row) {
+	if w.crew.signal.Load() != 0 {
+		w.attend()
 	}
-	if uint64(len(r.entries)) >= s.maxBytes/rowBytes {
-		panic(stop{&FullError{s.nodes, s.maxBytes, errRow}})
+	if uint64(len(r.entries)) >= w.maxBytes/rowBytes {
+		panic(stop{&FullError{w.counted.Load(), w.maxBytes, errRow}})
 	}
 }
 
@@ -216,60 +237,59 @@ func (s *Store) mayGrow(r *row) {
 var errRow = errors.New("a list is too long")
 
 // saturateLevels is saturate by transitions from a number on, which begin at a level or below it.
-func (s *Store) saturateLevels(n Node, first, level int) Node {
-	if n == Empty || first == len(s.run.order) {
+func (w *worker) saturateLevels(n Node, first, level int) Node {
+	if n == Empty || first == len(w.run.order) {
 		return n
 	}
-	k := keyOf(opSaturateLevels, n, uint64(first), s.run.number)
-	if n, ok := s.cache.get(&k); ok {
+	k := keyOf(opSaturateLevels, n, uint64(first), w.run.number)
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	if here := s.run.first[level+1]; here > first {
-		all := s.fixpoint(n, func(n Node) Node {
-			n = s.saturateLevels(n, here, level)
-			for _, t := range s.run.order[first:here] {
-				s.push(n)
-				n = s.fireUnion(n, t, level, n)
-				s.pop()
-				s.reached(n, first, level)
+	w.begin()
+	all := first == w.run.first[level] // that begin at the level
+	if here := w.run.first[level+1]; here > first {
+		n = w.fixpoint(n, func(n Node) Node {
+			n = w.saturateLevels(n, here, level)
+			for _, t := range w.run.order[first:here] {
+				w.push(n)
+				n = w.fireUnion(n, t, level, n)
+				w.pop()
+				if all {
+					w.front.reached(n, level)
+				}
 			}
 			return n
 		})
-		s.completed(all, first, level)
-		return s.end(&k, all)
+	} else {
+		n = w.saturateBelow(n, first, level)
 	}
-	value, down, right := s.at(n)
-	rest := s.saturateLevels(right, first, level)
-	s.push(rest)
-	below := s.saturateLevels(down, first, level+1)
-	s.pop()
-	all := s.node(value, below, rest)
-	s.completed(all, first, level)
-	return s.end(&k, all)
+	if all {
+		w.front.completed(n, level)
+	}
+	return w.end(&k, n)
 }
 
-// reached notes what there is of the level above the saturated ones.
-func (s *Store) reached(n Node, first, level int) {
-	if level == s.run.level-1 && first == s.run.first[level] {
-		s.run.above = n
+// saturateBelow is saturateLevels by transitions that begin below a level.
+func (w *worker) saturateBelow(n Node, first, level int) Node {
+	value, down, right := w.at(n)
+	forked := w.fork(opSaturateLevels, down, uint64(first), 0, level+1)
+	rest := w.saturateLevels(right, first, level)
+	w.push(rest)
+	below, ok := w.join(forked)
+	if !ok {
+		below = w.saturateLevels(down, first, level+1)
 	}
-}
-
-// completed notes that a list is complete by all transitions that begin at its level or below it.
-func (s *Store) completed(n Node, first, level int) {
-	if level < s.run.level && first == s.run.first[level] {
-		s.run.level, s.run.above = level, n
-	}
+	w.pop()
+	return w.node(value, below, rest)
 }
 
 // fixpoint applies grow to a set until it stays the same. The set before a call is kept: a new one
 // could else have its node.
-func (s *Store) fixpoint(n Node, grow func(Node) Node) Node {
+func (w *worker) fixpoint(n Node, grow func(Node) Node) Node {
 	for {
-		s.push(n)
+		w.push(n)
 		next := grow(n)
-		s.pop()
+		w.pop()
 		if next == n {
 			return n
 		}
@@ -277,51 +297,51 @@ func (s *Store) fixpoint(n Node, grow func(Node) Node) Node {
 	}
 }
 
-func (s *Store) chain(from Node) Node {
-	return s.fixpoint(from, func(n Node) Node {
-		for _, t := range s.run.order {
-			s.push(n)
-			n = s.fireUnion(n, t, 0, n)
-			s.pop()
+func (w *worker) chain(from Node) Node {
+	return w.fixpoint(from, func(n Node) Node {
+		for _, t := range w.run.order {
+			w.push(n)
+			n = w.fireUnion(n, t, 0, n)
+			w.pop()
 		}
 		return n
 	})
 }
 
-func (s *Store) breadthFirst(from Node) Node {
+func (w *worker) breadthFirst(from Node) Node {
 	all, front := from, from
 	for front != Empty {
-		s.push(all)
-		s.push(front)
-		next := s.fireAll(front, s.run.order)
-		s.pop()
-		s.push(next)
-		front = s.minus(next, all)
-		s.pop()
-		s.push(front)
-		more := s.union(all, front)
-		s.pop()
-		s.pop()
+		w.push(all)
+		w.push(front)
+		next := w.fireAll(front, w.run.order)
+		w.pop()
+		w.push(next)
+		front = w.minus(next, all)
+		w.pop()
+		w.push(front)
+		more := w.union(all, front)
+		w.pop()
+		w.pop()
 		all = more
 	}
 	return all
 }
 
 // fireAll is the union of what transitions make of a set.
-func (s *Store) fireAll(n Node, transitions []Transition) Node {
+func (w *worker) fireAll(n Node, transitions []Transition) Node {
 	switch len(transitions) {
 	case 0:
 		return Empty
 	case 1:
-		return s.fire(n, transitions[0], 0)
+		return w.fire(n, transitions[0], 0)
 	}
 	half := len(transitions) / 2
-	a := s.fireAll(n, transitions[:half])
-	s.push(a)
-	b := s.fireAll(n, transitions[half:])
-	s.push(b)
-	sum := s.union(a, b)
-	s.pop()
-	s.pop()
+	a := w.fireAll(n, transitions[:half])
+	w.push(a)
+	b := w.fireAll(n, transitions[half:])
+	w.push(b)
+	sum := w.union(a, b)
+	w.pop()
+	w.pop()
 	return sum
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"sync"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -23,13 +23,18 @@ type Config struct {
 	// MaxBytes is the memory that nodes and results may take, MinBytes or more. 0 means 0.8 of what
 	// is left. The stack of a deep operation comes in addition, up to half as much or 128 MiB.
 	MaxBytes uint64
-	// Progress is called every 10 ms within operations, which wait until it returns: so it may
-	// also have them pause. It may call Stats, Saturated and Least, and no operation. Within a
-	// collection of garbage, and a walk over all nodes, it is not called.
+	// Goroutines is how many goroutines work on an operation that takes more than a millisecond. 0
+	// means as many as run at the same time (GOMAXPROCS).
+	Goroutines int
+	// Progress is called every 10 ms within operations, by one of their goroutines; the others wait
+	// until it returns. So it may also have the operation pause. It may call Stats, Saturated and
+	// Least, and no operation. Within a collection of garbage, and a walk over all nodes, it is not
+	// called.
 	Progress func(*Store)
 
 	pace    uint64 // collect garbage whenever so many nodes were made; 0: as the manual says
 	deepest int    // calls of operations in each other; 0: maxDepth
+	eager   bool   // let other goroutines help from the beginning, and with anything
 
 	progressEvery time.Duration // 0: progressEvery
 }
@@ -50,40 +55,39 @@ const (
 var errDepth = errors.New("symbolic: an operation on long lists takes too many calls at a time")
 
 // Store holds the nodes of any number of sets of vectors of one length, and the results of
-// operations on them. It is for one goroutine.
+// operations on them. One goroutine calls it; others may help with an operation.
 type Store struct {
 	levels   int
 	maxBytes uint64
 	pace     uint64
 
 	ctx      context.Context // of New
-	called   atomic.Bool     // the context has ended, or progress is due: attend is to be called
-	attended sync.Mutex      // while attend runs
 	progress func(*Store)
-	stop     func() // ends what sets called
+	stop     func() // ends what sets signals
 
 	job      rma.Job
-	elements *set.Elements
-	pairs    *set.Pairs // nil: the store is closed
-	nodes    uint64     // in the set
-	next     uint64     // the number of nodes at which garbage is collected
-	last     set.Ref    // the largest so far
+	elements *set.Elements // nil: the store is closed
 	cache    cache
 
-	roots    map[Node]int
-	stack    []Node // that operations need
-	rows     []*row // those in front are open
-	openRows int
-	depth    int
-	deepest  int
+	counted     atomic.Uint64 // nodes in the set, and those that workers may have made since
+	next        uint64        // the number of nodes at which garbage is collected
+	live        uint64        // nodes after the last collection
+	freed       uint64        // by the last collection
+	collections uint64
+
+	roots       map[Node]int
+	deepest     int
+	workers     []*worker
+	goroutines  atomic.Int64
+	leastForked int // calls that a worker must have before others make some
+	crew        crew
 
 	transitions []transition
 	constraints []constraint
+	relations   relations
 	runs        uint64 // of strategies, which have numbers in the cache
 	run         run    // that is in progress
-	relations   relations
-
-	collections uint64
+	front       front  // of the run
 }
 
 // stop is a panic by which an operation ends with an error.
@@ -106,24 +110,33 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("symbolic: MaxBytes must be %s or more, not %d",
 			memory.Format(MinBytes), cfg.MaxBytes)
 	}
+	return newStore(ctx, cfg)
+}
+
+func newStore(ctx context.Context, cfg Config) (*Store, error) {
 	cacheBytes := cfg.MaxBytes / 8
 	s := &Store{levels: cfg.Levels, maxBytes: cfg.MaxBytes, pace: cfg.pace, ctx: ctx,
 		progress: cfg.Progress, job: local.Single(), roots: map[Node]int{},
-		deepest: cmp.Or(cfg.deepest, depthFor(cfg.MaxBytes))}
+		leastForked: leastForked, deepest: cmp.Or(cfg.deepest, depthFor(cfg.MaxBytes))}
+	s.crew.changed.L = &s.crew.mu
+	s.front.level.Store(int64(s.levels))
 	if s.next = firstCollect; s.pace > 0 {
 		s.next = s.pace
 	}
+	if cfg.eager {
+		s.leastForked = 1
+	}
 	var err error
-	if s.cache, err = newCache(cacheBytes); err == nil {
+	if err = s.cache.open(cacheBytes); err == nil {
 		s.elements, err = set.NewElements(ctx, s.job, elementsConfig(cfg.MaxBytes-cacheBytes*3/2))
 	}
 	if err == nil {
-		s.pairs, err = set.NewPairs(s.elements)
+		err = s.hire(cmp.Or(cfg.Goroutines, runtime.GOMAXPROCS(0)), cfg.eager)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("symbolic: %w", err), s.Close())
 	}
-	s.stop = s.call(cmp.Or(cfg.progressEvery, progressEvery))
+	s.stop = s.signal(cmp.Or(cfg.progressEvery, progressEvery))
 	return s, nil
 }
 
@@ -152,14 +165,14 @@ func (s *Store) Close() error {
 	if s.stop != nil {
 		s.stop()
 	}
-	var err error
-	if s.pairs != nil {
-		s.pairs.Close()
+	for _, w := range s.workers {
+		w.pairs.Close()
 	}
+	var err error
 	if s.elements != nil {
 		err = s.elements.Close()
 	}
-	s.pairs, s.elements = nil, nil
+	s.elements = nil
 	err = errors.Join(err, s.cache.close())
 	if s.job != nil {
 		err = errors.Join(err, s.job.Close())
@@ -171,14 +184,18 @@ func (s *Store) Close() error {
 func (s *Store) cause() error { return fmt.Errorf("symbolic: %w", context.Cause(s.ctx)) }
 
 // do runs an operation on nodes, which it keeps.
-func (s *Store) do(op func() Node, nodes ...Node) (n Node, err error) {
-	if s.pairs == nil {
+func (s *Store) do(op func(w *worker) Node, nodes ...Node) (n Node, err error) {
+	if s.elements == nil {
 		return Empty, fmt.Errorf("symbolic: the store is %w", rma.ErrClosed)
 	}
-	s.stack = append(s.stack[:0], nodes...)
+	w := s.workers[0]
+	for _, w := range s.workers {
+		w.begun()
+	}
+	w.stack = append(w.stack, nodes...)
+	s.crew.running, s.cache.shared = 1, false
 	defer func() {
-		s.stack, s.openRows, s.depth = s.stack[:0], 0, 0
-		switch r := recover().(type) {
+		switch r := s.crew.end(recover()).(type) {
 		case nil:
 		case stop:
 			n, err = Empty, r.err
@@ -186,10 +203,10 @@ func (s *Store) do(op func() Node, nodes ...Node) (n Node, err error) {
 			panic(r)
 		}
 	}()
-	if s.called.Load() {
-		s.attend()
+	if s.crew.signal.Load() != 0 {
+		w.attend()
 	}
-	return op(), nil
+	return op(w), nil
 }
 
 // Vector is the set of one vector.
@@ -198,10 +215,10 @@ func (s *Store) Vector(values []uint32) (Node, error) {
 		return Empty, fmt.Errorf("symbolic: a vector of %d entries; in this store all have %d",
 			len(values), s.levels)
 	}
-	return s.do(func() Node {
+	return s.do(func(w *worker) Node {
 		n := Unit
 		for i := len(values) - 1; i >= 0; i-- {
-			n = s.node(values[i], n, Empty)
+			n = w.node(values[i], n, Empty)
 		}
 		return n
 	})
@@ -209,27 +226,27 @@ func (s *Store) Vector(values []uint32) (Node, error) {
 
 // Union is the vectors that a or b has.
 func (s *Store) Union(a, b Node) (Node, error) {
-	return s.do(func() Node { return s.union(a, b) }, a, b)
+	return s.do(func(w *worker) Node { return w.union(a, b) }, a, b)
 }
 
 // Intersect is the vectors that a and b have.
 func (s *Store) Intersect(a, b Node) (Node, error) {
-	return s.do(func() Node { return s.intersect(a, b) }, a, b)
+	return s.do(func(w *worker) Node { return w.intersect(a, b) }, a, b)
 }
 
 // Minus is the vectors that a has and b has not.
 func (s *Store) Minus(a, b Node) (Node, error) {
-	return s.do(func() Node { return s.minus(a, b) }, a, b)
+	return s.do(func(w *worker) Node { return w.minus(a, b) }, a, b)
 }
 
 // Fire is what a transition makes of the vectors of a set.
 func (s *Store) Fire(n Node, t Transition) (Node, error) {
-	return s.do(func() Node { return s.fire(n, t, 0) }, n)
+	return s.do(func(w *worker) Node { return w.fire(n, t, 0) }, n)
 }
 
 // FireUnion is the union of Fire and another set.
 func (s *Store) FireUnion(n Node, t Transition, with Node) (Node, error) {
-	return s.do(func() Node { return s.fireUnion(n, t, 0, with) }, n, with)
+	return s.do(func(w *worker) Node { return w.fireUnion(n, t, 0, with) }, n, with)
 }
 
 // AtMost is the vectors of a set whose weighted sum of entries is constant at most. Weights are by
@@ -241,20 +258,23 @@ func (s *Store) AtMost(n Node, weights map[int]int64, constant int64) (Node, err
 	}
 	s.constraints = append(s.constraints, c)
 	number := len(s.constraints) - 1
-	return s.do(func() Node { return s.atMost(n, number, 0, constant) }, n)
+	return s.do(func(w *worker) Node { return w.atMost(n, number, 0, constant) }, n)
 }
 
 // Collect collects garbage: what is not reachable from a node that is held. The other calls do so
 // themselves when they need memory.
 func (s *Store) Collect() error {
-	_, err := s.do(func() Node {
-		if err := s.collect(); err != nil {
-			panic(stop{err})
-		}
+	_, err := s.do(func(w *worker) Node {
+		w.collectKeeping(Empty, Empty)
 		return Empty
 	})
 	return err
 }
+
+// SetGoroutines changes how many goroutines work on an operation that takes a while, up to what
+// Config says. More may begin while an operation runs; none ends before it does. Any goroutine may
+// call it.
+func (s *Store) SetGoroutines(n int) { s.goroutines.Store(int64(n)) }
 
 // Stats is what a store has and has done.
 type Stats struct {
@@ -267,10 +287,13 @@ type Stats struct {
 
 // Stats returns what the store has and has done so far.
 func (s *Store) Stats() Stats {
-	st := Stats{Nodes: s.nodes, Lookups: s.cache.lookups, Hits: s.cache.hits,
-		Collections: s.collections}
+	st := Stats{Nodes: s.nodes(), Collections: s.collections}
+	for _, w := range s.workers {
+		st.Lookups += w.lookups
+		st.Hits += w.hits
+	}
 	if s.elements != nil {
-		st.Bytes = (uint64(s.last)+1)*16 + s.elements.Config().Buckets*8 +
+		st.Bytes = (uint64(s.last())+1)*16 + s.elements.Config().Buckets*8 +
 			uint64(len(s.cache.entries))*entryBytes
 	}
 	return st

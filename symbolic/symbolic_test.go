@@ -180,14 +180,17 @@ func (all vectors) with(others vectors) vectors {
 // paces are how often tests collect garbage: as the store does, for each node, for some.
 var paces = []uint64{0, 1, 3}
 
-// forPaces runs a test for all paces and so many seeds.
+// forPaces runs a test for all paces and so many seeds, with one goroutine and with several.
 func forPaces(t *testing.T, seeds uint64, test func(t *tester)) {
-	for _, pace := range paces {
-		t.Run(fmt.Sprint("pace ", pace), func(t *testing.T) {
-			for seed := range seeds {
-				test(newTester(t, Config{pace: pace}, seed))
-			}
-		})
+	for _, goroutines := range []int{1, 3} {
+		for _, pace := range paces {
+			t.Run(fmt.Sprint(goroutines, " goroutines, pace ", pace), func(t *testing.T) {
+				for seed := range seeds / uint64((goroutines+1)/2) {
+					x := newTester(t, Config{pace: pace, Goroutines: goroutines, eager: true}, seed)
+					test(x)
+				}
+			})
+		}
 	}
 }
 
@@ -396,11 +399,11 @@ func TestRoots(t *testing.T) {
 		nodes[i] = one
 	}
 	x.s.Hold(nodes[0])
-	_, err := x.s.do(func() Node {
-		x.s.push(nodes[1])
-		r := x.s.openRow()
+	_, err := x.s.do(func(w *worker) Node {
+		w.push(nodes[1])
+		r := w.openRow()
 		r.entries = append(r.entries, rowEntry{down: nodes[2]})
-		x.s.collectKeeping(nodes[3], nodes[4])
+		w.collectKeeping(nodes[3], nodes[4])
 		return Empty
 	})
 	must(t, err)
@@ -411,7 +414,13 @@ func TestRoots(t *testing.T) {
 
 // TestFull: a set that does not fit is an error, and what was held before it stays.
 func TestFull(t *testing.T) {
-	x := newTester(t, Config{MaxBytes: MinBytes}, 1)
+	for _, goroutines := range []int{1, 3} {
+		t.Run(fmt.Sprint(goroutines, " goroutines"), func(t *testing.T) { testFull(t, goroutines) })
+	}
+}
+
+func testFull(t *testing.T, goroutines int) {
+	x := newTester(t, Config{MaxBytes: MinBytes, Goroutines: goroutines, eager: true}, 1)
 	a, na := x.random(50)
 	from, err := x.s.Vector(make([]uint32, levels))
 	must(t, err)
@@ -476,7 +485,7 @@ func TestRefused(t *testing.T) {
 	}
 	ended := errors.New("that is enough")
 	cancel(ended)
-	for !s.called.Load() { // AfterFunc runs at once, in a goroutine
+	for s.crew.signal.Load() == 0 { // AfterFunc runs at once, in a goroutine
 		_ = s.Count(list[0])
 	}
 	if _, err := s.Union(list[0], list[1]); !errors.Is(err, ended) {

@@ -94,9 +94,9 @@ func (s *Store) Reversed(t Transition) (Transition, error) {
 }
 
 // enough is the part of a list whose first entry is need or more.
-func (s *Store) enough(n Node, need uint32) (rest Node, value uint32, down, right Node) {
+func (w *worker) enough(n Node, need uint32) (rest Node, value uint32, down, right Node) {
 	for n != Empty {
-		if value, down, right = s.at(n); value >= need {
+		if value, down, right = w.at(n); value >= need {
 			return n, value, down, right
 		}
 		n = right
@@ -105,72 +105,84 @@ func (s *Store) enough(n Node, need uint32) (rest Node, value uint32, down, righ
 }
 
 // fire is what transition t makes of the vectors of n, whose first entry is at a level.
-func (s *Store) fire(n Node, t Transition, level int) Node {
-	x := &s.transitions[t]
+func (w *worker) fire(n Node, t Transition, level int) Node {
+	x := &w.transitions[t]
 	if n == Empty || level > x.bottom {
 		return n
 	}
 	st := x.step(level)
-	n, value, down, right := s.enough(n, st.need)
+	n, value, down, right := w.enough(n, st.need)
 	if n == Empty {
 		return Empty
 	}
 	k := keyOf(opFire, n, uint64(t), 0)
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
-	below := s.fire(down, t, level+1)
-	s.push(below)
-	rest := s.fire(right, t, level)
-	s.pop()
-	return s.end(&k, s.node(st.after(value), below, rest))
+	w.begin()
+	forked := w.fork(opFire, down, uint64(t), 0, level+1)
+	rest := w.fire(right, t, level)
+	w.push(rest)
+	below, ok := w.join(forked)
+	if !ok {
+		below = w.fire(down, t, level+1)
+	}
+	w.pop()
+	return w.end(&k, w.node(st.after(value), below, rest))
 }
 
 // fireUnion is the union of fire and with.
-func (s *Store) fireUnion(n Node, t Transition, level int, with Node) Node {
-	x := &s.transitions[t]
+func (w *worker) fireUnion(n Node, t Transition, level int, with Node) Node {
+	x := &w.transitions[t]
 	switch {
 	case n == Empty:
 		return with
 	case with == Empty:
-		return s.fire(n, t, level)
+		return w.fire(n, t, level)
 	case level > x.bottom:
-		return s.union(n, with)
+		return w.union(n, with)
 	}
 	st := x.step(level)
-	n, value, down, right := s.enough(n, st.need)
+	n, value, down, right := w.enough(n, st.need)
 	if n == Empty {
 		return with
 	}
 	k := keyOf(opFireUnion, n, uint64(t), uint64(with))
-	if n, ok := s.cache.get(&k); ok {
+	if n, ok := w.get(&k); ok {
 		return n
 	}
-	s.begin()
+	w.begin()
 	value = st.after(value)
-	withValue, withDown, withRight := s.at(with)
+	withValue, withDown, withRight := w.at(with)
 	var result Node
 	switch {
 	case withValue < value:
-		rest := s.fireUnion(n, t, level, withRight)
+		rest := w.fireUnion(n, t, level, withRight)
 		if result = with; rest != withRight {
-			result = s.node(withValue, withDown, rest)
+			result = w.node(withValue, withDown, rest)
 		}
 	case withValue == value:
-		rest := s.fireUnion(right, t, level, withRight)
-		s.push(rest)
-		below := s.fireUnion(down, t, level+1, withDown)
-		s.pop()
+		forked := w.fork(opFireUnion, down, uint64(t), uint64(withDown), level+1)
+		rest := w.fireUnion(right, t, level, withRight)
+		w.push(rest)
+		below, ok := w.join(forked)
+		if !ok {
+			below = w.fireUnion(down, t, level+1, withDown)
+		}
+		w.pop()
 		if result = with; rest != withRight || below != withDown {
-			result = s.node(value, below, rest)
+			result = w.node(value, below, rest)
 		}
 	default:
-		rest := s.fireUnion(right, t, level, with)
-		s.push(rest)
-		below := s.fire(down, t, level+1)
-		s.pop()
-		result = s.node(value, below, rest)
+		forked := w.fork(opFire, down, uint64(t), 0, level+1)
+		rest := w.fireUnion(right, t, level, with)
+		w.push(rest)
+		below, ok := w.join(forked)
+		if !ok {
+			below = w.fire(down, t, level+1)
+		}
+		w.pop()
+		result = w.node(value, below, rest)
 	}
-	return s.end(&k, result)
+	return w.end(&k, result)
 }

@@ -1,11 +1,14 @@
 package diagram
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/big"
-	"sync"
+	"runtime"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/farhash/farhash/internal/memory"
@@ -18,14 +21,17 @@ import (
 type Options struct {
 	// MaxBytes is the memory for diagrams, as in symbolic.Config; 0 means 0.8 of what is left.
 	MaxBytes uint64
-	// Strategy of firing. Empty lets symbolic.Saturation and symbolic.Loops run at the same time,
-	// with half of the memory each: neither is always the better one, and the first answer counts.
+	// Strategy of firing. Empty lets symbolic.Saturation and symbolic.Loops begin at the same time,
+	// with half of the memory each: neither is always the better one. The one that is ahead after a
+	// while goes on alone.
 	Strategy symbolic.Strategy
 	// Order of the places; the zero value has Choose find one.
 	Order Order
 	// Progress is called about every 10 ms by each strategy, which waits until it returns: so it
 	// may also have the strategy pause. Two strategies may call it at the same time.
 	Progress func(Snapshot)
+	// Goroutines is how many goroutines work on one diagram, as in symbolic.Config.
+	Goroutines int
 }
 
 // Result is what was found. All numbers are exact.
@@ -98,7 +104,7 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 		}
 	}
 	if opts.Strategy != "" {
-		res, err = explore(ctx, net, opts, properties)
+		res, err = new(entrant).explore(ctx, net, opts, properties)
 	} else {
 		res, err = race(ctx, net, opts, properties)
 	}
@@ -110,12 +116,35 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 }
 
 // errLost ends the strategy that another one has beaten.
-var errLost = errors.New("another strategy has found the answer")
+var errLost = errors.New("another strategy is ahead")
 
-// race explores by two strategies at the same time, and ends one when the other has the answer.
+const (
+	// raceFor is how long two strategies run at least before one is ended that has not finished,
+	// and lookEvery how often they are compared then.
+	raceFor   = 100 * time.Millisecond
+	lookEvery = 20 * time.Millisecond
+)
+
+// entrant is a strategy in a race.
+type entrant struct {
+	store atomic.Pointer[symbolic.Store] // once there is one
+	end   context.CancelCauseFunc
+	res   *Result
+	err   error
+}
+
+// saturated is how many levels the strategy has completed.
+func (e *entrant) saturated() int {
+	if s := e.store.Load(); s != nil {
+		return s.Saturated()
+	}
+	return 0
+}
+
+// race explores by two strategies at the same time, with one goroutine each. One ends when the
+// other has the answer, or is ahead after a while. The other goes on with all goroutines.
 func race(ctx context.Context, net *petri.Net, opts Options,
 	properties []property.Property) (*Result, error) {
-	strategies := []symbolic.Strategy{symbolic.Saturation, symbolic.Loops}
 	if opts.MaxBytes == 0 {
 		left, err := memory.Now()
 		if err != nil {
@@ -124,37 +153,84 @@ func race(ctx context.Context, net *petri.Net, opts Options,
 		}
 		opts.MaxBytes = left.Bytes / 5 * 4
 	}
-	opts.MaxBytes /= uint64(len(strategies))
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	results, errs := make([]*Result, len(strategies)), make([]error, len(strategies))
-	var all sync.WaitGroup
+	strategies := []symbolic.Strategy{symbolic.Saturation, symbolic.Loops}
+	entrants, ended := make([]*entrant, len(strategies)), make(chan *entrant, len(strategies))
 	for i, strategy := range strategies {
-		opts := opts
-		opts.Strategy = strategy
-		all.Go(func() {
-			if results[i], errs[i] = explore(ctx, net, opts, properties); errs[i] == nil {
-				end(errLost)
-			}
-		})
+		e, opts := new(entrant), opts
+		entrants[i] = e
+		opts.Strategy, opts.MaxBytes = strategy, opts.MaxBytes/uint64(len(strategies))
+		var own context.Context
+		own, e.end = context.WithCancelCause(ctx)
+		defer e.end(nil)
+		go func() {
+			e.res, e.err = e.explore(own, net, opts, properties)
+			ended <- e
+		}()
 	}
-	all.Wait()
-	for _, res := range results {
-		if res != nil {
-			return res, nil
+	first := firstOf(entrants, ended, cmp.Or(opts.Goroutines, runtime.GOMAXPROCS(0)))
+	if full := (*symbolic.FullError)(nil); errors.As(first.err, &full) {
+		for _, e := range entrants {
+			if errors.Is(e.err, errLost) { // the memory of both may be enough
+				opts.Strategy = strategies[slices.Index(entrants, first)]
+				return new(entrant).explore(ctx, net, opts, properties)
+			}
 		}
 	}
-	return nil, errs[0]
+	return first.res, first.err
+}
+
+// firstOf waits for both entrants, and returns the one that has the answer. Where that takes a
+// while the one that is ahead goes on alone, by so many goroutines.
+func firstOf(entrants []*entrant, ended <-chan *entrant, goroutines int) (best *entrant) {
+	choose := func(chosen *entrant) {
+		best = chosen
+		for _, e := range entrants {
+			if e != chosen {
+				e.end(errLost)
+			}
+		}
+		if s := chosen.store.Load(); s != nil {
+			s.SetGoroutines(goroutines)
+		}
+	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	answered := false
+	for begin, running := time.Now(), len(entrants); running > 0; {
+		select {
+		case e := <-ended:
+			running--
+			if !answered && (e.err == nil || running == 0 && best == nil) {
+				answered = true
+				choose(e)
+			}
+		case <-look.C:
+			a, b := entrants[0], entrants[1]
+			if time.Since(begin) < raceFor || best != nil || running < 2 {
+				continue
+			}
+			if ahead := cmp.Compare(a.saturated(), b.saturated()); ahead > 0 {
+				choose(a)
+			} else if ahead < 0 {
+				choose(b)
+			}
+		}
+	}
+	return best
 }
 
 // explore explores a net by the strategy of opts.
-func explore(ctx context.Context, net *petri.Net, opts Options,
+func (e *entrant) explore(ctx context.Context, net *petri.Net, opts Options,
 	properties []property.Property) (_ *Result, err error) {
 	s, err := symbolic.New(ctx, symbolic.Config{Levels: len(net.Places), MaxBytes: opts.MaxBytes,
-		Progress: opts.progress(len(net.Places))})
+		Goroutines: opts.Goroutines, Progress: opts.progress(len(net.Places))})
 	if err != nil {
 		return nil, err
 	}
+	if e.end != nil { // until the others have ended
+		s.SetGoroutines(1)
+	}
+	e.store.Store(s)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	x := &explorer{net: net, s: s, places: opts.Order.Places, levels: inverse(opts.Order.Places)}
 	res := &Result{Strategy: opts.Strategy, Order: opts.Order.Name}

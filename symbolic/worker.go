@@ -1,0 +1,214 @@
+package symbolic
+
+import (
+	"errors"
+
+	"github.com/farhash/farhash/set"
+)
+
+// worker is what a goroutine needs for itself while an operation runs. The first one is of the
+// goroutine that has called; the others help it.
+type worker struct {
+	*Store
+	pairs   *set.Pairs
+	entries []entry // of the cache
+
+	left int     // nodes that it may make until it counts them
+	made uint64  // nodes since the last collection
+	last set.Ref // the largest that it has made
+
+	stack     []Node // that operations need
+	rows      []*row // those in front are open
+	openRows  int
+	depth     int
+	fuse      int // operations that begin until the next tick
+	firstTick int
+
+	tasks   []task // those in front are calls that it has to make; none: there is one goroutine
+	forked  int    // tasks
+	offered int    // of them
+
+	lookups, hits, replaced uint64
+
+	_ [64]byte // others write to what follows
+}
+
+// task is a call of an operation, which any worker may make.
+type task struct {
+	op     operation
+	level  int
+	a      Node
+	b, c   uint64
+	result Node
+	state  taskState
+}
+
+// taskState is changed under the lock of the crew, once the task is offered.
+type taskState int
+
+const (
+	private taskState = iota
+	offered
+	taken
+	done
+)
+
+const (
+	// maxTasks is how many calls may wait. Those that were first are the largest ones.
+	maxTasks = 256
+	// leastForked is how many calls a worker must have to make before others make the oldest one.
+	leastForked = 3
+	// firstTick is how many operations begin until the first tick, and tickEvery how many begin
+	// between two.
+	firstTick = 4096
+	tickEvery = 4096
+	// nodesAhead is how many nodes a worker counts at a time.
+	nodesAhead = 1024
+)
+
+// hire makes the workers: up to so many, or to as many as can run at the same time.
+func (s *Store) hire(goroutines int, eager bool) error {
+	s.goroutines.Store(int64(goroutines))
+	for range goroutines {
+		pairs, err := set.NewPairs(s.elements)
+		if err != nil {
+			return err
+		}
+		w := &worker{Store: s, pairs: pairs, entries: s.cache.entries, firstTick: firstTick}
+		if eager {
+			w.firstTick = 0
+		}
+		s.workers = append(s.workers, w)
+	}
+	if len(s.workers) > 1 {
+		for _, w := range s.workers {
+			w.tasks = make([]task, maxTasks)
+		}
+	}
+	return nil
+}
+
+// begun makes a worker ready for an operation.
+func (w *worker) begun() {
+	w.stack, w.openRows, w.depth, w.forked, w.offered = w.stack[:0], 0, 0, 0, 0
+	w.fuse = w.firstTick
+}
+
+// begin begins an operation that the cache does not have. What the operation needs is reachable:
+// garbage may be collected.
+func (w *worker) begin() {
+	if w.crew.signal.Load() != 0 {
+		w.attend()
+	}
+	if w.depth++; w.depth > w.deepest {
+		panic(stop{errDepth})
+	}
+	if w.fuse--; w.fuse < 0 {
+		w.tick()
+	}
+}
+
+// end keeps the result of an operation.
+func (w *worker) end(k *key, n Node) Node {
+	w.depth--
+	w.put(k, n)
+	return n
+}
+
+// tick does what is due after many operations: it grows the cache, and calls the other workers.
+func (w *worker) tick() {
+	w.fuse = tickEvery
+	replaced := w.cache.replaced.Add(w.replaced)
+	w.replaced = 0
+	if w.cache.shouldGrow(replaced) {
+		w.alone(w.growCache)
+	}
+	if w == w.workers[0] {
+		w.callHelpers()
+	}
+}
+
+// push keeps a node while an operation runs, until pop.
+func (w *worker) push(n Node) { w.stack = append(w.stack, n) }
+
+func (w *worker) pop() { w.stack = w.stack[:len(w.stack)-1] }
+
+// fork lets other workers make a call until join. What the call needs is reachable until then.
+func (w *worker) fork(op operation, a Node, b, c uint64, level int) bool {
+	if w.forked == len(w.tasks) {
+		return false
+	}
+	t := &w.tasks[w.forked]
+	t.op, t.level, t.a, t.b, t.c = op, level, a, b, c
+	w.forked++
+	return true
+}
+
+// join ends the last fork. Where another worker has made the call it returns the result; else the
+// caller has to make it.
+func (w *worker) join(forked bool) (Node, bool) {
+	if !forked {
+		return Empty, false
+	}
+	if w.forked--; w.forked >= w.offered {
+		return Empty, false
+	}
+	return w.joinOffered()
+}
+
+// call makes the call of a task.
+func (w *worker) call(op operation, a Node, b, c uint64, level int) Node {
+	switch op {
+	case opUnion:
+		return w.union(a, Node(b))
+	case opIntersect:
+		return w.intersect(a, Node(b))
+	case opMinus:
+		return w.minus(a, Node(b))
+	case opFire:
+		return w.fire(a, Transition(b), level)
+	case opFireUnion:
+		return w.fireUnion(a, Transition(b), level, Node(c))
+	case opSaturate:
+		return w.saturate(a, level)
+	case opFireSaturate:
+		return w.fireSaturate(a, Transition(b), level)
+	case opSaturateLevels:
+		return w.saturateLevels(a, int(b), level)
+	case opDisabled:
+		return w.disabled(a, Transition(b), level)
+	case opStuck:
+		return w.stuck(a, int(b), level)
+	case opAtMost:
+		return w.atMost(a, int(b), level, int64(c))
+	case opSaturateBy:
+		return w.saturateBy(a, level)
+	case opLoopsBy:
+		return w.loopsBy(a, int(b), level)
+	}
+	pairs, plan := fromPlan(b)
+	switch op {
+	case opImage:
+		return w.image(a, pairs, plan)
+	case opImageUnion:
+		return w.imageUnion(a, pairs, plan, Node(c))
+	case opPreimage:
+		return w.preimage(a, pairs, plan, Node(c))
+	}
+	panic(errors.New("symbolic: a task without an operation"))
+}
+
+// each replaces what is below the entries of an open row by what an operation makes of it.
+func (w *worker) each(r *row, op operation, b uint64, level int) {
+	forked := 0
+	for i := len(r.entries) - 1; i > 0 && w.fork(op, r.entries[i].down, b, 0, level); i-- {
+		forked++
+	}
+	for i := range r.entries {
+		down, ok := w.join(i >= len(r.entries)-forked)
+		if !ok {
+			down = w.call(op, r.entries[i].down, b, 0, level)
+		}
+		r.entries[i].down = down
+	}
+}
