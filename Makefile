@@ -59,7 +59,7 @@ test-race:
 		grep -vE '/(cmd|clib|python|internal/(limit|testkit/(torture|named)))(/|$$)')
 
 test-lab: ## run the tables under random schedules, right versions and wrong ones
-	$(OVERLAY) -count=1 -timeout 30m -tags invariants -run Lab $(LAB)
+	$(OVERLAY) -count=1 -timeout 30m -tags invariants -run Lab $(LAB) ./symbolic
 	cd eval && $(OVERLAY) -count=1 -timeout 30m -tags invariants -run Lab ./ne/nessie
 
 test-mutants: ## run the tests of each wrong version, which they must notice

@@ -239,6 +239,9 @@ var errRow = errors.New("a list is too long")
 // saturateLevels is saturate by transitions from a number on, which begin at a level or below it.
 func (w *worker) saturateLevels(n Node, first, level int) Node {
 	if n == Empty || first == len(w.run.order) {
+		if n != Empty && first == w.run.first[level] {
+			w.front.completed(n, level)
+		}
 		return n
 	}
 	k := keyOf(opSaturateLevels, n, uint64(first), w.run.number)
