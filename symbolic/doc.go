@@ -86,6 +86,11 @@
 // does so as well, with whole sets where Saturation has entries. Neither is always the better one.
 // Chaining and [BreadthFirst] are there to compare.
 //
+// Saturation and Loops come to the same lists one after the other: a list of the last level is
+// complete first, then one of the level above it, and so on. How many levels have one is how far a
+// strategy has come ([Store.Saturated]). The set that is found of such a list, or of the one above
+// it, is part of the result: so there are as many vectors at least ([Store.Least]).
+//
 // # Goroutines
 //
 // The goroutines of an operation are workers. Before a worker calls an operation on the list to the
@@ -96,7 +101,8 @@
 // The results of tasks are the same nodes: the set of nodes is for all, each worker has [set.Pairs]
 // of its own. The other goroutines start after 4096 operations, so that small operations have none.
 //
-// What is done for all (collecting garbage, growing the cache) one worker does while it is alone.
+// What is done for all (collecting garbage, growing the cache, [Config].Progress) one worker does
+// while it is alone.
 // The others stop where an operation begins: there all that they need is reachable from roots.
 // After an error of one worker all end.
 //

@@ -1,20 +1,8 @@
 package symbolic
 
 import (
-	"cmp"
 	"slices"
-	"sort"
 )
-
-// relationRun is a call of ReachBy in progress. Its relations are sorted by the level that they
-// begin at.
-type relationRun struct {
-	order []Relation
-	first []int // by level, and one more: the index of the first relation that begins there
-}
-
-// at is the relations that begin at a level.
-func (r *relationRun) at(level int) []Relation { return r.order[r.first[level]:r.first[level+1]] }
 
 // ReachBy is the vectors that are reachable from a set by any number of steps of relations, the set
 // included: for relations what Reach is for transitions.
@@ -53,23 +41,11 @@ func (s *Store) StuckBy(n Node, by []Relation) (Node, error) {
 
 // begunBy begins a run by relations that lead anywhere.
 func (s *Store) begunBy(by []Relation) {
-	s.runs++
 	all := s.relations.all
-	r := relationRun{first: make([]int, s.levels+1)}
-	for _, one := range by {
-		if all[one].top >= 0 && all[one].pairs != Empty {
-			r.order = append(r.order, one)
-		}
-	}
-	slices.SortStableFunc(r.order, func(a, b Relation) int {
-		return cmp.Compare(all[a].top, all[b].top)
+	by = slices.DeleteFunc(slices.Clone(by), func(r Relation) bool {
+		return all[r].top < 0 || all[r].pairs == Empty
 	})
-	for level := range r.first {
-		r.first[level] = sort.Search(len(r.order), func(i int) bool {
-			return all[r.order[i]].top >= level
-		})
-	}
-	s.relations.run = r
+	s.relations.run = newRun(s, by, func(r Relation) int { return all[r].top })
 }
 
 // eachImage adds to a set what follows by one relation after the other.
@@ -130,7 +106,7 @@ func (w *worker) loopsBy(n Node, first, level int) Node {
 		}
 		return n
 	}
-	k := keyOf(opLoopsBy, n, uint64(first), w.runs)
+	k := keyOf(opLoopsBy, n, uint64(first), run.number)
 	if n, ok := w.get(&k); ok {
 		return n
 	}
@@ -178,7 +154,7 @@ func (w *worker) saturateBy(n Node, level int) Node {
 	if n <= Unit {
 		return n
 	}
-	k := keyOf(opSaturateBy, n, w.runs, 0)
+	k := keyOf(opSaturateBy, n, w.relations.run.number, 0)
 	if n, ok := w.get(&k); ok {
 		return n
 	}
@@ -204,7 +180,7 @@ func (w *worker) imageSaturate(n, pairs Node, plan, level int) Node {
 	if plan == endOfPlan {
 		return n
 	}
-	k := keyOf(opImageSaturate, n, withPlan(pairs, plan), w.runs)
+	k := keyOf(opImageSaturate, n, withPlan(pairs, plan), w.relations.run.number)
 	if n, ok := w.get(&k); ok {
 		return n
 	}
@@ -261,12 +237,7 @@ func (w *worker) completeBy(r *row, level int) Node {
 			}
 		}
 	}
-	n := Empty
-	for i := len(r.entries) - 1; i >= 0; i-- {
-		n = w.node(r.entries[i].value, r.entries[i].down, n)
-	}
-	w.openRows--
-	return n
+	return w.closeRow(r)
 }
 
 // followEntry follows relations from entry i of a row, and returns where the entry is afterwards.

@@ -47,7 +47,7 @@ type relations struct {
 	plans []planStep
 	known map[planStep]int
 
-	run relationRun // that is in progress
+	run run[Relation] // that is in progress
 }
 
 // plan is the number of a plan.

@@ -156,6 +156,10 @@ func (t *tester) calm(run func()) {
 	run()
 	if t.s.pace = pace; pace > 0 {
 		t.s.next = t.s.nodes() + pace
+		t.s.counted.Store(t.s.nodes())
+		for _, w := range t.s.workers {
+			w.left = 0
+		}
 	}
 }
 

@@ -28,12 +28,28 @@ const (
 // Strategies are all strategies.
 func Strategies() []Strategy { return []Strategy{Saturation, Loops, Chaining, BreadthFirst} }
 
-// run is a call of Reach in progress. Its transitions are sorted by the level that they begin at.
-type run struct {
+// run is a call of Reach or ReachBy in progress, by transitions or relations, sorted by the level
+// that they begin at.
+type run[T Transition | Relation] struct {
 	number uint64
-	order  []Transition
-	first  []int // by level, and one more: the index of the first transition that begins there
+	order  []T
+	first  []int // by level, and one more: the index of the first one that begins there
 }
+
+// newRun begins a run: what the cache has of other runs does not count in it. It sorts order by
+// top, the level that one begins at.
+func newRun[T Transition | Relation](s *Store, order []T, top func(T) int) run[T] {
+	s.runs++
+	r := run[T]{number: s.runs, order: order, first: make([]int, s.levels+1)}
+	slices.SortStableFunc(order, func(a, b T) int { return cmp.Compare(top(a), top(b)) })
+	for level := range r.first {
+		r.first[level] = sort.Search(len(order), func(i int) bool { return top(order[i]) >= level })
+	}
+	return r
+}
+
+// at is what begins at a level.
+func (r *run[T]) at(level int) []T { return r.order[r.first[level]:r.first[level+1]] }
 
 // Reach is the vectors that are reachable from a set by any number of firings, the set included.
 func (s *Store) Reach(from Node, transitions []Transition, strategy Strategy) (Node, error) {
@@ -61,23 +77,11 @@ func (s *Store) reach(from Node, strategy Strategy, run func(w *worker) Node) (N
 	return s.do(run, from)
 }
 
-// begun begins a run: what the cache has of other runs does not count in it.
+// begun begins a run by transitions.
 func (s *Store) begun(transitions []Transition) {
-	s.runs++
-	r := run{number: s.runs, order: slices.Clone(transitions), first: make([]int, s.levels+1)}
-	slices.SortStableFunc(r.order, func(a, b Transition) int {
-		return cmp.Compare(s.transitions[a].top, s.transitions[b].top)
-	})
-	for level := range r.first {
-		r.first[level] = sort.Search(len(r.order), func(i int) bool {
-			return s.transitions[r.order[i]].top >= level
-		})
-	}
-	s.run = r
+	s.run = newRun(s, slices.Clone(transitions),
+		func(t Transition) int { return s.transitions[t].top })
 }
-
-// at is the transitions that begin at a level.
-func (r *run) at(level int) []Transition { return r.order[r.first[level]:r.first[level+1]] }
 
 // saturate is what is reachable from n by transitions that begin at a level or below it.
 func (w *worker) saturate(n Node, level int) Node {
@@ -166,6 +170,11 @@ func (w *worker) complete(r *row, level int) Node {
 			}
 		}
 	}
+	return w.closeRow(r)
+}
+
+// closeRow is the list that a row has become.
+func (w *worker) closeRow(r *row) Node {
 	n := Empty
 	for i := len(r.entries) - 1; i >= 0; i-- {
 		n = w.node(r.entries[i].value, r.entries[i].down, n)

@@ -85,9 +85,9 @@ type Store struct {
 	transitions []transition
 	constraints []constraint
 	relations   relations
-	runs        uint64 // of strategies, which have numbers in the cache
-	run         run    // that is in progress
-	front       front  // of the run
+	runs        uint64          // of strategies, which have numbers in the cache
+	run         run[Transition] // that is in progress
+	front       front           // of the run
 }
 
 // stop is a panic by which an operation ends with an error.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,10 +18,13 @@ type Options struct {
 	// MaxBytes is the memory for diagrams, as in symbolic.Config; 0 means 0.8 of what is left.
 	MaxBytes uint64
 	// Strategy of firing. Empty lets symbolic.Saturation and symbolic.Loops run at the same time,
-	// with half of the memory each: neither is always the better one, and the first answer counts.
+	// with half of the memory and of the goroutines each: neither is always the better one, and the
+	// first answer counts.
 	Strategy symbolic.Strategy
 	// Deadlocks has states counted as well that no state follows.
 	Deadlocks bool
+
+	goroutines int // of one strategy; 0: as in symbolic.Config
 }
 
 // Result is what was found. All numbers are exact.
@@ -66,6 +70,7 @@ func race(ctx context.Context, m *Model, opts Options) (*Result, error) {
 		opts.MaxBytes = left.Bytes / 5 * 4
 	}
 	opts.MaxBytes /= uint64(len(strategies))
+	opts.goroutines = max(1, runtime.GOMAXPROCS(0)/len(strategies))
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var results [len(strategies)]*Result
@@ -95,7 +100,8 @@ func explore(ctx context.Context, m *Model, opts Options) (_ *Result, err error)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("model: %w", context.Cause(ctx))
 	}
-	s, err := symbolic.New(ctx, symbolic.Config{Levels: m.Levels, MaxBytes: opts.MaxBytes})
+	s, err := symbolic.New(ctx, symbolic.Config{Levels: m.Levels, MaxBytes: opts.MaxBytes,
+		Goroutines: opts.goroutines})
 	if err != nil {
 		return nil, err
 	}
