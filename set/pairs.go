@@ -21,6 +21,7 @@ import (
 type Pairs struct {
 	e        *Elements
 	segments [][]uint64 // of the arenas
+	only     []uint64   // the segment, where there is one
 	rankBits uint
 	held     heldSlots
 	stripe   *uint64 // the counter of insertions
@@ -44,18 +45,23 @@ func NewPairs(e *Elements) (*Pairs, error) {
 		return nil, errors.New("set: Pairs need memory that is directly addressable; make the " +
 			"set in a job of one host, such as local.Single")
 	}
-	return &Pairs{e: e, segments: a.regions.Segments.Words, rankBits: a.rankBits,
+	p := &Pairs{e: e, segments: a.regions.Segments.Words, rankBits: a.rankBits,
 		held:   heldSlots{arenas: a},
-		stripe: &e.tally.own[core.Stripe()*stripeWords]}, nil
+		stripe: &e.tally.own[core.Stripe()*stripeWords]}
+	if len(p.segments) == 1 {
+		p.only = p.segments[0]
+	}
+	return p, nil
 }
 
 // Close gives back what p holds of the memory of the set: up to 32 slots, and what Collect has
-// freed. The set stays.
+// freed. The set stays, and p is of no use any more.
 func (p *Pairs) Close() {
 	p.held.release()
 	for slot, ok := p.freeSlot(); ok; slot, ok = p.freeSlot() {
 		p.e.arenas.giveBack([]Ref{slot})
 	}
+	p.only, p.segments = nil, nil
 }
 
 // At is the pair with a reference that this set has given.
@@ -65,6 +71,9 @@ func (p *Pairs) At(ref Ref) (a, b uint64) {
 }
 
 func (p *Pairs) pair(ref Ref) *[2]uint64 {
+	if p.only != nil {
+		return (*[2]uint64)(p.only[ref*2:])
+	}
 	slot, rank := uint64(ref)>>p.rankBits, uint64(ref)&(1<<p.rankBits-1)
 	return (*[2]uint64)(p.segments[rank][slot*2:])
 }

@@ -96,10 +96,15 @@ func (w *worker) saturate(n Node, level int) Node {
 	r := w.openRow()
 	for rest := n; rest != Empty; {
 		value, down, right := w.at(rest)
+		if len(w.tasks) == 0 {
+			down = w.saturate(down, level+1)
+		}
 		r.entries = append(r.entries, rowEntry{value, true, down})
 		rest = right
 	}
-	w.each(r, opSaturate, 0, level+1)
+	if len(w.tasks) > 0 {
+		w.each(r, opSaturate, 0, level+1)
+	}
 	w.front.opened(r, level)
 	n = w.complete(r, level)
 	w.front.completed(n, level)
@@ -118,6 +123,26 @@ func (w *worker) fireSaturate(n Node, t Transition, level int) Node {
 	}
 	w.begin()
 	st, r := x.step(level), w.openRow()
+	if len(w.tasks) > 0 {
+		w.fireAllBelow(r, n, t, level)
+		return w.end(&k, w.complete(r, level))
+	}
+	for rest := n; rest != Empty; {
+		value, down, right := w.at(rest)
+		if value >= st.need {
+			if below := w.fireSaturate(down, t, level+1); below != Empty {
+				r.entries = append(r.entries, rowEntry{st.after(value), true, below})
+			}
+		}
+		rest = right
+	}
+	return w.end(&k, w.complete(r, level))
+}
+
+// fireAllBelow adds the entries of a list to a row, after a transition, with calls for what is
+// below that other workers may make.
+func (w *worker) fireAllBelow(r *row, n Node, t Transition, level int) {
+	st := w.transitions[t].step(level)
 	for rest := n; rest != Empty; {
 		value, down, right := w.at(rest)
 		if value >= st.need {
@@ -134,7 +159,6 @@ func (w *worker) fireSaturate(n Node, t Transition, level int) Node {
 		}
 	}
 	r.entries = fired
-	return w.end(&k, w.complete(r, level))
 }
 
 // row is a list that is being made. Its entries are in use.

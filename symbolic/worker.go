@@ -57,7 +57,7 @@ const (
 	// maxTasks is how many calls may wait. Those that were first are the largest ones.
 	maxTasks = 256
 	// leastForked is how many calls a worker must have to make before others make the oldest one.
-	leastForked = 3
+	leastForked = 1
 	// firstTick is how many operations begin until the first tick, and tickEvery how many begin
 	// between two.
 	firstTick = 4096
@@ -198,7 +198,8 @@ func (w *worker) call(op operation, a Node, b, c uint64, level int) Node {
 	panic(errors.New("symbolic: a task without an operation"))
 }
 
-// each replaces what is below the entries of an open row by what an operation makes of it.
+// each replaces what is below the entries of an open row by what an operation makes of it. All
+// calls but the first are tasks.
 func (w *worker) each(r *row, op operation, b uint64, level int) {
 	forked := 0
 	for i := len(r.entries) - 1; i > 0 && w.fork(op, r.entries[i].down, b, 0, level); i-- {
