@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "comm.h"
+#include "farhash_same_mpi.h"
 #include "library.h"
 #include "_cgo_export.h"
 #include "calls.h"
@@ -18,6 +19,8 @@ const char *farhash_mpi_library(void) {
 	text[strcspn(text, "\n,")] = 0;
 	return text;
 }
+
+const char *farhash_mpi_built_for(void) { return FARHASH_COMPILED_FOR; }
 
 int fh_comm_ask(int handle, fh_comm_facts *f) {
 	int provided, err = MPI_Initialized(&f->initialized);

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -223,28 +222,43 @@ func (k kind) hosts(t *testing.T, pair *twohosts.Pair, program string, args ...s
 	line = append(append(line, "-n", "4", program), args...)
 	env := append([]string{"UCX_TLS=tcp,self", "OMPI_MCA_osc=sm,pt2pt"}, k.env...)
 	line = append([]string{script, pair.Address(0)}, line...)
-	if slices.Contains(args, "unfinalized") {
-		// The launcher takes the first process to end for one that has failed, and may kill the
-		// others before they have ended: what the program says decides.
-		line = append([]string{"sh", "-c", `"$@" || true`, "sh"}, line...)
-	}
 	return run(t, env, line[0], line[1:]...)
 }
 
-// The same on two hosts. MPI_Finalize of MPICH 4.0 does not return there, over TCP, in a program of
-// MPI alone either; so its processes end without.
+// The same on two hosts. MPI_Finalize of MPICH 4.0 does not return there in a program of MPI only.
 func TestTwoHosts(t *testing.T) {
 	mpis(t, func(t *testing.T, k kind) {
 		pair := twohosts.New(t)
-		workers := []string{"0"}
-		if k.name == "mpich" {
-			workers = append(workers, "unfinalized")
-		}
 		program := k.compile(t, "testdata/workers.c")
-		good(t, k.hosts(t, pair, program, workers...))
-		good(t, k.hosts(t, pair, program, append([]string{"3"}, workers[1:]...)...))
+		for _, level := range []string{"0", "3"} {
+			good(t, k.hosts(t, pair, program, level))
+		}
 		k.all(t, func(t *testing.T, program string) {
-			good(t, k.hosts(t, pair, program, append([]string{t.TempDir()}, workers[1:]...)...))
+			good(t, k.hosts(t, pair, program, t.TempDir()))
 		})
 	})
+}
+
+// A program that was compiled for another MPI than the library's ends with a sentence, before it
+// has called MPI.
+func TestOtherMPI(t *testing.T) {
+	need(t, "mpicc.openmpi")
+	need(t, "mpicc.mpich")
+	mpich.install(t)
+	wrong := openmpi
+	wrong.library = mpich.library
+	for library, program := range map[string]string{"farhash": "comm.c", "farhash_dht": "dht.c"} {
+		var more []string
+		if library != "farhash" {
+			more = append(more, "-l"+library+"-mpich")
+		}
+		made := wrong.compile(t, "testdata/"+program, more...)
+		cmd := exec.Command(made, t.TempDir(), "0", "late")
+		out, err := cmd.CombinedOutput()
+		want := "farhash: this program was compiled for openmpi and is linked with lib" + library +
+			"-mpich; link lib" + library + "-openmpi, or compile it with mpicc.mpich\n"
+		if err == nil || string(out) != want {
+			t.Errorf("%v: it says %q, want %q", err, out, want)
+		}
+	}
 }

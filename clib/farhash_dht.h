@@ -17,9 +17,16 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
+#include "farhash_same_mpi.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The MPI that the library was built for: openmpi, mpich or an empty text. */
+extern const char *farhash_dht_built_for(void);
+
+FARHASH_SAME_MPI(farhash_dht_check_mpi, "farhash_dht", farhash_dht_built_for())
 
 /* Results. What has failed is in farhash_last_error(). Each interface has a number of its own for
  * DHT_WRITE_SUCCESS_WITH_EVICTION. */

@@ -6,6 +6,20 @@
 #include <mpi.h>
 
 #include "farhash.h"
+#include "farhash_same_mpi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The MPI that the library was built for: openmpi, mpich or an empty text. */
+extern const char *farhash_mpi_built_for(void);
+
+FARHASH_SAME_MPI(farhash_check_mpi, "farhash", farhash_mpi_built_for())
+
+#ifdef __cplusplus
+}
+#endif
 
 /* farhash_join_comm is farhash_join_fortran_comm for C. Collective. */
 static inline int farhash_join_comm(MPI_Comm comm, const farhash_options *options,

@@ -8,6 +8,8 @@
 #include "LUCX/MPI/DHT.h"
 #include "inside.h"
 
+const char *farhash_dht_built_for(void) { return FARHASH_COMPILED_FOR; }
+
 // callable reports whether MPI can be called, with a communicator.
 static int callable(MPI_Comm comm) {
 	int begun = 0, over = 0;

@@ -3,6 +3,7 @@
 #   farhash::farhash   sets and caches, without MPI
 #   farhash::openmpi   the same for Open MPI, if it is installed
 #   farhash::mpich     the same for MPICH
+#   farhash::mpi       that of these two which the MPI of find_package(MPI), called before, needs
 #   farhash::dht       the interface of MPI-DHT (LUCX/DHT.h), for the MPI of find_package(MPI)
 #   farhash::dht_poet  the same library with the interface of POET 0.4 (DHT.h)
 #   farhash::dht_pht   the same with the later one (LUCX/DHT.h and LUCX/PHT.h)
@@ -31,6 +32,11 @@ elseif(MPI_C_LIBRARY_VERSION_STRING MATCHES "^MPICH" OR MPI_C_INCLUDE_DIRS MATCH
   set(_farhash_mpi mpich)
 endif()
 if(_farhash_mpi AND TARGET farhash::${_farhash_mpi})
+  if(NOT TARGET farhash::mpi)
+    add_library(farhash::mpi INTERFACE IMPORTED)
+    set_target_properties(farhash::mpi PROPERTIES
+      INTERFACE_LINK_LIBRARIES farhash::${_farhash_mpi})
+  endif()
   _farhash_library(dht farhash_dht-${_farhash_mpi} farhash::${_farhash_mpi})
   if(TARGET farhash::dht)
     set_property(TARGET farhash::dht APPEND PROPERTY

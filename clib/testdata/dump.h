@@ -57,16 +57,6 @@ static void employ(int (*work)(void)) {
 	}
 }
 
-// end ends the process: MPI_Finalize of MPICH 4.0 does not return on two hosts over TCP.
-static void end(int unfinalized) {
-	if (unfinalized) {
-		MPI_Barrier(MPI_COMM_WORLD);
-		fflush(stdout);
-		_exit(0);
-	}
-	MPI_Finalize();
-}
-
 // pairs writes and reads pairs, of this process and of the next one, and reads them by their places.
 static inline void pairs(DHT *table) {
 	uint64_t key[KEY_WORDS], data[DATA_WORDS], want[DATA_WORDS];

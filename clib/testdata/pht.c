@@ -1,4 +1,4 @@
-// A program for the interface with <LUCX/PHT.h>. Usage: mpirun -n RANKS pht DIRECTORY [unfinalized]
+// A program for the interface with <LUCX/PHT.h>. Usage: mpirun -n RANKS pht DIRECTORY
 
 #include <LUCX/PHT.h>
 
@@ -55,6 +55,6 @@ int main(int argc, char **argv) {
 	MPI_Init(&argc, &argv);
 	folder = argc > 1 ? argv[1] : ".";
 	employ(work);
-	end(argc > 2);
+	MPI_Finalize();
 	return 0;
 }

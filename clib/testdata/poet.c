@@ -1,4 +1,4 @@
-// A program for the hash table of POET 0.4. Usage: mpirun -n RANKS poet DIRECTORY [unfinalized]
+// A program for the hash table of POET 0.4. Usage: mpirun -n RANKS poet DIRECTORY
 
 #include <DHT.h>
 
@@ -70,6 +70,6 @@ int main(int argc, char **argv) {
 	MPI_Init(&argc, &argv);
 	folder = argc > 1 ? argv[1] : ".";
 	employ(work);
-	end(argc > 2);
+	MPI_Finalize();
 	return 0;
 }

@@ -1,4 +1,4 @@
-// A program for MPI-DHT on UCX. Usage: mpirun -n RANKS ucx DIRECTORY [unfinalized]
+// A program for MPI-DHT on UCX. Usage: mpirun -n RANKS ucx DIRECTORY
 
 #include <LUCX/DHT.h>
 
@@ -33,6 +33,6 @@ int main(int argc, char **argv) {
 	MPI_Init(&argc, &argv);
 	folder = argc > 1 ? argv[1] : ".";
 	employ(work);
-	end(argc > 2);
+	MPI_Finalize();
 	return 0;
 }

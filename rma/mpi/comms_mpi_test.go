@@ -60,16 +60,8 @@ func comms(argument string) error {
 	if level < 0 {
 		return err // stop has finalised MPI
 	}
-	if os.Getenv(unfinalizedVariable) != "" {
-		_, err2 := guest.Split(0, 0) // all have come here
-		return errors.Join(err, err2)
-	}
 	return errors.Join(err, guest.Finalize())
 }
-
-// unfinalizedVariable has a program end without MPI_Finalize. MPICH 4.0's does not return on
-// two hosts over TCP, in a program of MPI alone either. The launcher complains of such an end.
-const unfinalizedVariable = "MPI_TEST_UNFINALIZED"
 
 // split is guest.Split while the engine does not call MPI.
 func (c *company) split(color, key int) (comm int32, err error) {
@@ -305,14 +297,10 @@ func (c *company) workers() error {
 // The same on two hosts, where two processes of each communicator share memory.
 func TestCommunicatorsOfTwoHosts(t *testing.T) {
 	l := twoHosts(t, ask().kind, 2)
-	if ask().kind == mpich {
-		l.env = append(l.env, unfinalizedVariable+"=1")
-	}
 	play := func(how string, shipped bool) {
 		t.Run(how, func(t *testing.T) {
 			out, err := l.play(t, companySize, "comms:"+how, oscVariable+"="+oscChoice())
-			finalized := ask().kind != mpich || how[0] == 'E'
-			expect(t, out, err, finalized || err == nil, companySize,
+			expect(t, out, err, true, companySize,
 				fmt.Sprint("all jobs were right, shipped ", shipped))
 		})
 	}

@@ -93,7 +93,8 @@
 // calls the handlers, or, as waking it takes longer, one that waits for an answer to a request of
 // its own. Who waits in one job takes the messages of all. A rank has four requests on their way to
 // another one, and the others wait. A rendezvous takes several messages more, so with MPICH over
-// TCP there is none below 128 KiB: UCX_RNDV_THRESH is set if it is not.
+// TCP there is none below 128 KiB: UCX_RNDV_THRESH is set if it is not, before main where the
+// launcher has started ranks on several hosts, as the program may initialise MPI.
 //
 // Compare-and-swap and fetch-and-add go by messages as well, up to 64 in each, and the owner's
 // thread does them by instructions of its processor. So direct access is atomic with them, and the
@@ -137,7 +138,7 @@
 // variable (from half as many on, as a rank has two threads), MPICH by a function in place of
 // ucp_worker_progress, since it would keep the core and slow everything many times. MPI_Finalize of
 // MPICH over TCP waits for ranks that are gone; a function in place of ucp_disconnect_nb prevents
-// that.
+// that, also where the program finalises MPI.
 //
 // Each MPI has a link file of its own, since Go does not rebuild when the answer of pkg-config
 // changes. The C files have an order, which internal.h lists: a file calls only what is below it.

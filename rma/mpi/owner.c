@@ -159,6 +159,8 @@ void fh_finish(void) {
 	__atomic_store_n(&finish, 1, __ATOMIC_RELEASE);
 }
 
+void fh_finalizing(void) { fh_is_ending = 1; }
+
 static const char *guardText;
 static struct sigaction unguarded;
 
