@@ -10,9 +10,10 @@
 //		return err
 //	}
 //
-// A path is infinite, or ends in a deadlock. In a deadlock Exists Next is false and Forall Next
-// true, whatever of. Where several operators stand within one Exists or Forall, the last state of a
-// path that ends is taken to repeat for ever, as the Model Checking Contest has it for LTL.
+// A path is infinite, or ends in a deadlock. In a deadlock Exists Next is false and Forall Next is
+// true, whatever their argument. Where several operators stand within one Exists or Forall, the
+// last state of a path that ends is taken to repeat for ever, as the Model Checking Contest has it
+// for LTL.
 //
 // # Method
 //
