@@ -245,8 +245,8 @@ func TestExploreFormulas(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, engine := range []string{"-q", "--symbolic"} {
-		got := answers(t, "explore", path, "--formulas", file, engine)
+	for _, engine := range []string{"explicit", "symbolic"} {
+		got := answers(t, "explore", path, "--formulas", file, "--engine", engine)
 		if len(got) != 3 || got["two"] != 2.0 ||
 			got["sometimes tokens(Eat_1) = 1 => deadlock"] != true ||
 			got["always tokens(Eat_1) = 1 <=> enabled(End_1)"] != true {

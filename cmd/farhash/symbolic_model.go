@@ -42,7 +42,7 @@ set of states and relations that say which states follow, all as decision diagra
 or - for standard input, is of one of two formats, which its content says:
 
   .ldd  list decision diagrams, as LTSmin and Sylvan write them
-  .bdd  binary decision diagrams, as DistBDD has them; not those of newer versions of Sylvan
+  .bdd  binary decision diagrams, as DistBDD has them (Sylvan now has other ones)
 
 Petri nets are explored by farhash explore --engine symbolic.
 
