@@ -23,8 +23,10 @@ const (
 	opSaturateLevels
 	opDisabled // of a transition
 	opStuck    // of a run
-	opAtMost   // of a constraint and what is left of its constant
-	opImage    // by part of a relation, whose nodes are never removed
+	opSaturateWithin
+	opFireSaturateWithin
+	opAtMost // of a constraint and what is left of its constant
+	opImage  // by part of a relation, whose nodes are never removed
 	opImageUnion
 	opPreimage
 	opBelow
@@ -38,6 +40,7 @@ const (
 var nodesOf = [operations]struct{ b, c bool }{
 	opUnion: {b: true}, opIntersect: {b: true}, opMinus: {b: true}, opFireUnion: {c: true},
 	opImageUnion: {c: true}, opPreimage: {c: true},
+	opSaturateWithin: {b: true}, opFireSaturateWithin: {b: true},
 }
 
 // key is an operation and its arguments.

@@ -44,7 +44,7 @@ func TestProgress(t *testing.T) {
 				t.Fatalf("%s: after the end %d levels are saturated", strategy, s.Saturated())
 			}
 			must(t, s.Close())
-			if calls == 0 && tries == 200 {
+			if calls == 0 && tries == 50 {
 				t.Fatal("no call of Progress")
 			}
 		}

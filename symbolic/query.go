@@ -55,6 +55,16 @@ func (s *Store) Extremes(n Node) (low, high []uint32) {
 	return low, high
 }
 
+// Has reports whether a set has a vector.
+func (s *Store) Has(n Node, vector []uint32) bool {
+	for _, value := range vector {
+		if n, _ = s.workers[0].seek(n, value); n == Empty {
+			return false
+		}
+	}
+	return n == Unit
+}
+
 // Example is one of the vectors, the first in the order of All; nil of an empty set.
 func (s *Store) Example(n Node) []uint32 {
 	for v := range s.All(n) {

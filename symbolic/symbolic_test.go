@@ -340,7 +340,10 @@ func (t *tester) moves() []Step {
 }
 
 // search is what is reachable, found one vector at a time.
-func search(from vectors, all [][]Step) vectors {
+func search(from vectors, all [][]Step) vectors { return searchWithin(from, all, nil) }
+
+// searchWithin is search that does not leave a set, where that is not nil.
+func searchWithin(from vectors, all [][]Step, within vectors) vectors {
 	found, pending := maps.Clone(from), slices.Collect(maps.Keys(from))
 	for len(pending) > 0 {
 		v := pending[len(pending)-1]
@@ -349,7 +352,7 @@ func search(from vectors, all [][]Step) vectors {
 			if !enabled(v, steps) {
 				continue
 			}
-			if w, _ := fired(v, steps); !found[w] {
+			if w, _ := fired(v, steps); !found[w] && (within == nil || within[w]) {
 				found[w] = true
 				pending = append(pending, w)
 			}

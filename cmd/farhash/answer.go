@@ -104,16 +104,15 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 	if res.Order == explore.BreadthFirst {
 		a.Depth = &res.Depth
 	}
-	a.goal = "a deadlock"
+	a.goal = deadlockGoal
 	for _, known := range p.Answers(res) {
 		a.Properties = append(a.Properties, newPropertyAnswer(net, known))
 		switch {
 		case res.Traced == explore.Deadlock, res.Traced != known.Witness:
 		case res.Traced == explore.Stranded:
-			a.goal = "a marking from which " +
-				printable(net.Transitions[known.Transition].ID) + " never fires again"
+			a.goal = strandedGoal(net, known.Transition)
 		default:
-			a.goal = "a marking that shows " + printable(known.Property.Name)
+			a.goal = shownGoal(known.Property.Name)
 		}
 	}
 	firings, err := p.Firings(res.Trace)
@@ -133,6 +132,16 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 	a.Trace = &names
 	return a, nil
 }
+
+// What traces lead to.
+const deadlockGoal = "a deadlock"
+
+func strandedGoal(net *petri.Net, transition int) string {
+	return "a marking from which " + printable(net.Transitions[transition].ID) +
+		" never fires again"
+}
+
+func shownGoal(property string) string { return "a marking that shows " + printable(property) }
 
 // decided reports whether the search ended because everything was answered.
 func (a *answer) decided() bool { return a.Reason == string(explore.Decided) }
@@ -271,25 +280,33 @@ func (a *answer) printText(w io.Writer) {
 }
 
 func (a *answer) printTrace(w io.Writer) {
-	switch {
-	case a.traced == "":
-	case a.Trace == nil && a.traced == "witness":
-		fmt.Fprintln(w, "no marking that was found shows an answer")
-	case a.Trace == nil && a.Deadlocks > 0:
+	switch lost := a.Trace == nil && a.traced == "deadlock"; {
+	case lost && a.Deadlocks > 0:
 		fmt.Fprintln(w, "the firing sequence to the deadlock was lost with a rank")
-	case a.Trace == nil && a.Complete:
-		fmt.Fprintln(w, "no deadlock is reachable")
-	case a.Trace == nil:
+	case lost && !a.Complete:
 		fmt.Fprintln(w, "no deadlock was found so far")
-	case len(*a.Trace) == 0:
-		fmt.Fprintf(w, "the initial marking is %s\n", a.goal)
 	default:
-		which := "shortest firing sequence to "
+		sequence := "shortest firing sequence"
 		if a.TraceByWalk {
-			which = "a random walk found a firing sequence, perhaps not a shortest one, to "
+			sequence = "a random walk found a firing sequence, perhaps not a shortest one,"
 		}
-		fmt.Fprintf(w, "%s%s, %s:\n", which, a.goal, plural.Of(len(*a.Trace), "firing"))
-		for _, id := range *a.Trace {
+		printTrace(w, sequence, a.goal, a.traced, a.Trace)
+	}
+}
+
+// printTrace prints what --trace has asked for, of all markings unless that is a witness.
+func printTrace(w io.Writer, sequence, goal, traced string, trace *[]string) {
+	switch {
+	case traced == "":
+	case trace == nil && traced == "witness":
+		fmt.Fprintln(w, "no marking that was found shows an answer")
+	case trace == nil:
+		fmt.Fprintln(w, "no deadlock is reachable")
+	case len(*trace) == 0:
+		fmt.Fprintf(w, "the initial marking is %s\n", goal)
+	default:
+		fmt.Fprintf(w, "%s to %s, %s:\n", sequence, goal, plural.Of(len(*trace), "firing"))
+		for _, id := range *trace {
 			fmt.Fprintf(w, "  %s\n", printable(id))
 		}
 	}

@@ -30,8 +30,9 @@ const (
 
 var engines = []string{engineAuto, engineExplicit, engineSymbolic}
 
-// explicitOnly are the flags of explore that the symbolic engine does not have.
-var explicitOnly = []string{"order", "trace", "checkpoint", "every", "resume", "encoding",
+// explicitOnly are the flags of explore that the symbolic engine does not have, and --trace: its
+// traces are not shortest ones.
+var explicitOnly = []string{"trace", "order", "checkpoint", "every", "resume", "encoding",
 	"access", "direct", "check"}
 
 // checkEngine refuses flags that the engine does not have. Auto is explicit where a flag asks for
@@ -49,6 +50,7 @@ func (f *exploreFlags) checkEngine(cmd *cobra.Command) error {
 		case f.engine == engineAuto:
 			f.engine = engineExplicit
 			return nil
+		case name == "trace":
 		default:
 			return fmt.Errorf("--engine symbolic and --%s exclude each other: sets of markings "+
 				"are explored in one process, without ranks and levels", name)
@@ -79,14 +81,11 @@ const (
 	// search, and leastBeside the least with which it begins.
 	besideShare = 16
 	leastBeside = 32 << 20
-	// besideBegin and besideTime are what each of its strategies may run at once, and what its
-	// running may cost the search.
-	besideBegin = 250 * time.Millisecond
+	// besideBegin and besideTime are what its strategies may cost the search: a time at once, and
+	// a part of all time.
+	besideBegin = 100 * time.Millisecond
 	besideTime  = 0.02
-	// The times of a step of ordering places, and of an operation on diagrams, about.
-	stepTime   = 4 * time.Nanosecond
-	lookupTime = 150 * time.Nanosecond
-	strategies = 2
+	strategies  = 2
 	// fastRank is how many markings a rank finds in a second at most.
 	fastRank = 5e6
 	// fewStates are found by a search at once: its answer counts, which has the depth.
@@ -99,24 +98,25 @@ var errBeaten = errors.New("the other engine has found the answer")
 // pace has the symbolic engine pause, so that the search beside it is not slowed down.
 type pace struct {
 	begin  time.Time
-	share  float64 // of the time that each strategy may run
+	cores  float64 // that a strategy takes from the search
 	ranks  float64
 	states *big.Int      // that the search has memory for, twice as many as planned; nil: not known
 	over   func()        // called once it is known that the search cannot find all markings
 	free   chan struct{} // closed when strategies need not pause any more
 	show   *display
 
-	mu    sync.Mutex
-	spent int      // steps of ordering places
-	least *big.Int // states, by any strategy
-	once  sync.Once
+	mu     sync.Mutex
+	before time.Duration // that a strategy ran before the search had begun
+	least  *big.Int      // states, by any strategy
+	once   sync.Once
 }
 
 func newPace(ranks int, show *display) *pace {
 	p := &pace{begin: time.Now(), ranks: float64(ranks), free: make(chan struct{}), show: show,
 		least: new(big.Int)}
-	p.share = besideTime * float64(ranks+strategies) / strategies
-	if cores := runtime.GOMAXPROCS(0); p.share >= 1 || ranks+strategies <= cores {
+	cores := runtime.GOMAXPROCS(0)
+	p.cores = strategies / float64(cores)
+	if ranks+strategies <= cores {
 		p.release()
 	}
 	return p
@@ -148,7 +148,7 @@ func (p *pace) hold(ctx context.Context, s diagram.Snapshot) {
 	default:
 	}
 	pause := p.pause(s)
-	if !p.fits(p.least) {
+	if s.States != nil && !p.fits(s.States) {
 		p.over()
 	}
 	if pause <= 0 {
@@ -163,20 +163,23 @@ func (p *pace) hold(ctx context.Context, s diagram.Snapshot) {
 	}
 }
 
-// pause is how long a strategy is to pause. It may run for a share of the time that the search
-// takes, which is as long as so many markings need at least. What it has run for is estimated by
-// what it has done: other programs may run.
+// pause is how long a strategy is to pause. What it has run for costs the search a time. That may
+// be a part of the time that the search takes, as long as so many markings need at least.
 func (p *pace) pause(s diagram.Snapshot) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.spent = max(p.spent, s.Ordering); s.States != nil && s.States.Cmp(p.least) > 0 {
+	if s.States != nil && s.States.Cmp(p.least) > 0 {
 		p.least = s.States
 	}
-	used := time.Duration(p.spent)*stepTime + time.Duration(s.Stats.Lookups)*lookupTime
+	if p.states == nil {
+		p.before = max(p.before, s.Ran)
+		return 0
+	}
 	states, _ := p.least.Float64()
 	needs := min(states/fastRank/p.ranks, 1e6) * float64(time.Second)
-	if earned := besideBegin + time.Duration(needs*p.share); used > earned {
-		return time.Until(p.begin.Add(time.Duration(float64(used-earned) / p.share)))
+	cost := time.Duration(float64(s.Ran-p.before) * p.cores)
+	if free := besideBegin + time.Duration(needs*besideTime); cost > free {
+		return time.Until(p.begin.Add(time.Duration(float64(cost-free) / besideTime)))
 	}
 	return 0
 }
@@ -201,7 +204,7 @@ func (f *exploreFlags) exploreBoth(ctx context.Context, caught func() os.Signal,
 		}
 	}
 	go b.search(opts)
-	go b.reach(reaching, mem/besideShare)
+	go b.reach(reaching, mem/besideShare, 1)
 	return b.first()
 }
 
@@ -236,10 +239,13 @@ func (b *both) search(opts explore.Options) {
 		})
 }
 
-func (b *both) reach(ctx context.Context, mem uint64) {
+// reach explores by sets of markings, with so many goroutines for a diagram; 0 means all. Beside a
+// search that is one: pauses go by the processor time of its thread.
+func (b *both) reach(ctx context.Context, mem uint64, goroutines int) {
 	defer close(b.reached)
 	b.res, b.failure = diagram.Explore(ctx, b.net, diagram.Options{MaxBytes: mem,
-		Progress: func(s diagram.Snapshot) { b.pace.hold(ctx, s) }}, b.properties...)
+		Goroutines: goroutines,
+		Progress:   func(s diagram.Snapshot) { b.pace.hold(ctx, s) }}, b.properties...)
 }
 
 // first waits for the first answer to all that was asked, and prints it.
@@ -306,7 +312,7 @@ func (b *both) alone() {
 	if full := (*symbolic.FullError)(nil); errors.As(b.failure, &full) {
 		b.answers.show.continueAlone()
 		b.reached = make(chan struct{})
-		b.reach(b.ctx, b.mem)
+		b.reach(b.ctx, b.mem, 0)
 	}
 }
 

@@ -130,8 +130,8 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.order, "order", string(explore.BreadthFirst),
 		"`ORDER` of the search: bfs, level by level, which gives the depth; or any")
 	flags.Var(&once{text: &f.trace}, "trace",
-		"print a shortest firing sequence to a `KIND` of marking: deadlock; or witness, one that "+
-			"answers a property")
+		"print a firing sequence to a `KIND` of marking: deadlock; or witness, one that answers a "+
+			"property (a shortest one, unless --engine is symbolic)")
 	f.asked.register(flags)
 	flags.Float64Var(&f.walk, "walk", 10, "`PERCENT` of the time for random walks towards what "+
 		"properties ask for, 0 to 90; none without properties or with --trace deadlock")

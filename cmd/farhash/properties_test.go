@@ -112,9 +112,8 @@ func TestExplorePaths(t *testing.T) {
 			t.Errorf("%q: %v, want %v", args, got, want)
 		}
 	}
-	c := execute(t, "explore", path, "--properties", file, "--encoding", "fingerprint",
-		"--symbolic")
-	if c.code() != exitUsage {
+	c := execute(t, "explore", path, "--properties", file, "--engine", "symbolic")
+	if c.code() != exitUsage || !strings.Contains(c.stderr.String(), "P-1 is not answered symb") {
 		t.Errorf("exit code %d, %s", c.code(), &c.stderr)
 	}
 }
@@ -245,7 +244,7 @@ func TestExploreFormulas(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, engine := range []string{"explicit", "symbolic"} {
+	for _, engine := range engines {
 		got := answers(t, "explore", path, "--formulas", file, "--engine", engine)
 		if len(got) != 3 || got["two"] != 2.0 ||
 			got["sometimes tokens(Eat_1) = 1 => deadlock"] != true ||

@@ -41,8 +41,12 @@ type symbolicAnswer struct {
 	// Reason: only when not complete.
 	Reason     string           `json:"reason,omitempty"`
 	Properties []propertyAnswer `json:"properties,omitempty"`
+	// Only when asked for and found: the ids of the transitions.
+	Trace *[]string `json:"trace,omitempty"`
 
 	detail string
+	traced string // the flag
+	goal   string // that the trace leads to
 	// printed has the names of the properties whose lines are printed already.
 	printed map[string]bool
 }
@@ -56,8 +60,8 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Sig
 	}
 	show := &display{quiet: f.quiet, alone: true}
 	show.announceSets(mem)
-	res, err := diagram.Explore(ctx, net, diagram.Options{MaxBytes: mem, Progress: show.sets},
-		properties...)
+	res, err := diagram.Explore(ctx, net, diagram.Options{MaxBytes: mem, Progress: show.sets,
+		Deadlock: f.trace == "deadlock", Witness: f.trace == "witness"}, properties...)
 	show.close()
 	return f.finishSymbolic(ctx, caught, net, properties, nil, res, err)
 }
@@ -82,7 +86,8 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 	case err != nil:
 		return err
 	}
-	a.take(res, properties)
+	a.take(net, res, properties)
+	a.traced = f.trace
 	out, err := openStdout()
 	if err != nil {
 		return err
@@ -94,7 +99,8 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 }
 
 // take takes the numbers of a result, or of none, which leaves the properties unknown.
-func (a *symbolicAnswer) take(res *diagram.Result, properties []property.Property) {
+func (a *symbolicAnswer) take(net *petri.Net, res *diagram.Result,
+	properties []property.Property) {
 	if res == nil {
 		for _, p := range properties {
 			a.Properties = append(a.Properties, propertyAnswer{Name: p.Name,
@@ -108,12 +114,37 @@ func (a *symbolicAnswer) take(res *diagram.Result, properties []property.Propert
 	a.Nodes, a.Bytes, a.Seconds = res.Nodes, res.Stats.Bytes, res.Elapsed.Seconds()
 	for _, known := range res.Answers {
 		p := propertyAnswer{Name: known.Property.Name}
+		if known.Transition >= 0 {
+			p.Transition = net.Transitions[known.Transition].ID
+		}
 		if known.Property.Kind == property.Bound {
 			p.Answer = strconv.AppendInt(nil, known.Value, 10)
 		} else {
 			p.Answer = strconv.AppendBool(nil, known.True)
 		}
 		a.Properties = append(a.Properties, p)
+	}
+	a.takeTrace(net, res)
+}
+
+// takeTrace takes a firing sequence.
+func (a *symbolicAnswer) takeTrace(net *petri.Net, res *diagram.Result) {
+	if res.Trace == nil {
+		return
+	}
+	names := make([]string, len(res.Trace))
+	for i, t := range res.Trace {
+		names[i] = net.Transitions[t].ID
+	}
+	a.Trace, a.goal = &names, deadlockGoal
+	if res.Traced == diagram.Deadlock {
+		return
+	}
+	switch known := res.Answers[res.Traced]; {
+	case known.Transition >= 0:
+		a.goal = strandedGoal(net, known.Transition)
+	case known.Property.Kind != property.Live:
+		a.goal = shownGoal(known.Property.Name)
 	}
 }
 
@@ -162,6 +193,9 @@ func (a *symbolicAnswer) printText(w io.Writer) {
 		_ = t.Flush()
 	}
 	printProperties(w, a.Properties)
+	if a.Complete || a.traced == "witness" {
+		printTrace(w, "firing sequence", a.goal, a.traced, a.Trace)
+	}
 	if !a.Complete {
 		fmt.Fprintf(w, "INCOMPLETE: %s%s\n", a.Reason, a.detail)
 	}

@@ -66,13 +66,42 @@ func TestSymbolicText(t *testing.T) {
 	}
 }
 
+// TestSymbolicTrace: the way to a deadlock, and to where a transition never fires again.
+func TestSymbolicTrace(t *testing.T) {
+	path, live := family(t, "philosophers", "60"), family(t, "kanban", "8")
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"\nfiring sequence to a deadlock, 60 firings:\n  ", []string{path, "--trace", "deadlock"}},
+		{"\nno deadlock is reachable\n", []string{live, "--trace", "deadlock"}},
+		{"\nLiveness  true\nno marking that was found shows an answer\n", []string{live,
+			"--examination", "Liveness", "--trace", "witness"}},
+		{"\nfiring sequence to a deadlock, ", []string{path, "--examination", "Liveness",
+			"--trace", "witness"}},
+		{"\nthe initial marking is a marking that shows sometimes tokens(Eat_1) = 0\n",
+			[]string{path, "--sometimes", "tokens(Eat_1) = 0", "--trace", "witness"}},
+		{"\nfiring sequence to a marking that shows always tokens(Eat_1) = 0, ", []string{path,
+			"--always", "tokens(Eat_1) = 0", "--trace", "witness"}},
+	} {
+		run := execute(t, append([]string{"explore", "-q", "--engine", "symbolic"}, c.args...)...)
+		if run.code() != 0 || !strings.Contains(run.stdout.String(), c.want) {
+			t.Errorf("%q: exit code %d, %q is not in:\n%s%s", c.args, run.code(), c.want,
+				&run.stdout, &run.stderr)
+		}
+	}
+	o := exploreJSON(t, "explore", path, "--engine", "symbolic", "--trace", "deadlock", "--json")
+	if trace, _ := o["trace"].([]any); len(trace) != 60 {
+		t.Errorf("%v", o["trace"])
+	}
+}
+
 // TestSymbolicRefused: flags without meaning and what is not answered are wrong usage; memory that
 // is full is exit code 3.
 func TestSymbolicRefused(t *testing.T) {
 	path := family(t, "rwmutex", "60")
-	for _, flags := range [][]string{{"-n", "2"}, {"--order", "any"}, {"--trace", "deadlock"},
-		{"--checkpoint", "x"}, {"--resume", "x"}, {"--encoding", "word"}, {"--check"},
-		{"--examination", "Liveness"}} {
+	for _, flags := range [][]string{{"-n", "2"}, {"--order", "any"}, {"--checkpoint", "x"},
+		{"--resume", "x"}, {"--encoding", "word"}, {"--check"}} {
 		c := execute(t, append([]string{"explore", path, "--engine", "symbolic"}, flags...)...)
 		if c.code() != exitUsage || !strings.Contains(c.stderr.String(), "--engine symbolic") {
 			t.Errorf("%q: exit code %d, stderr %q", flags, c.code(), &c.stderr)

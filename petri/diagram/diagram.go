@@ -27,11 +27,16 @@ type Options struct {
 	Strategy symbolic.Strategy
 	// Order of the places; the zero value has Choose find one.
 	Order Order
+	// Deadlock asks for a firing sequence to a deadlock, and Witness for one to a marking that
+	// shows the answer to a property, of the first that has one. It is not always a shortest one.
+	Deadlock, Witness bool
 	// Progress is called about every 10 ms by each strategy, which waits until it returns: so it
 	// may also have the strategy pause. Two strategies may call it at the same time.
 	Progress func(Snapshot)
 	// Goroutines is how many goroutines work on one diagram, as in symbolic.Config.
 	Goroutines int
+
+	ordered time.Duration // processor time of ordering places
 }
 
 // Result is what was found. All numbers are exact.
@@ -43,6 +48,9 @@ type Result struct {
 
 	MaxTokensPlace   uint64
 	MaxTokensMarking uint64
+
+	Trace  []int  // the transitions of a firing sequence; nil: none was asked for, or there is none
+	Traced Traced // what it leads to: Deadlock, or a property by its number
 
 	Strategy symbolic.Strategy
 	Order    string // how the order of the places was found
@@ -57,8 +65,11 @@ type Answer struct {
 	True     bool  // of all but Bound
 	Value    int64 // of Bound
 	// Marking shows why: it is a marking for which the formula of Always is false, of Sometimes
-	// true, or nil where there is none.
+	// true, or nil where there is none. Where a net is not live, it is a deadlock, or a marking
+	// from which a transition never fires again.
 	Marking []int64
+	// Transition never fires, or never again from Marking, of Live and QuasiLive; else -1.
+	Transition int
 }
 
 // UnsupportedError says that a property is of a kind that diagrams do not answer here.
@@ -80,6 +91,18 @@ type explorer struct {
 	levels []int // by place
 	fires  []symbolic.Transition
 	all    symbolic.Node // the reachable markings
+	first  []uint32      // the initial marking, by level
+
+	initial  symbolic.Node // the set of it
+	moving   []symbolic.Transition
+	number   []int                 // of the transitions of moving, in the net
+	back     []symbolic.Transition // the way back of the first of moving
+	strategy symbolic.Strategy
+
+	opts   Options
+	asked  int // the property that is being answered
+	trace  []int
+	traced Traced
 
 	low, high []uint32 // tokens of any reachable marking, by level
 }
@@ -90,18 +113,15 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 	properties ...property.Property) (res *Result, err error) {
 	begin := time.Now()
 	for _, p := range properties {
-		if p.Kind == property.Live || p.Kind == property.Temporal {
+		if p.Kind == property.Temporal {
 			return nil, &UnsupportedError{p}
 		}
 	}
 	if len(net.Places) == 0 {
 		return nil, errors.New("the net has no places, and so no markings to explore")
 	}
-	if opts.Order.Places == nil {
-		opts.Order = choose(net, opts.ordering(ctx, len(net.Places)))
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
+	if err := opts.order(ctx, net); err != nil {
+		return nil, err
 	}
 	if opts.Strategy != "" {
 		res, err = new(entrant).explore(ctx, net, opts, properties)
@@ -128,17 +148,23 @@ const (
 // entrant is a strategy in a race.
 type entrant struct {
 	store atomic.Pointer[symbolic.Store] // once there is one
+	found atomic.Bool                    // the reachable markings
 	end   context.CancelCauseFunc
 	res   *Result
 	err   error
 }
 
-// saturated is how many levels the strategy has completed.
+// saturated is how many levels the strategy has completed of the reachable markings. Liveness asks
+// for sets after these.
 func (e *entrant) saturated() int {
-	if s := e.store.Load(); s != nil {
+	switch s := e.store.Load(); {
+	case s == nil:
+		return 0
+	case e.found.Load():
+		return s.Levels()
+	default:
 		return s.Saturated()
 	}
-	return 0
 }
 
 // race explores by two strategies at the same time, with one goroutine each. One ends when the
@@ -222,6 +248,10 @@ func firstOf(entrants []*entrant, ended <-chan *entrant, goroutines int) (best *
 // explore explores a net by the strategy of opts.
 func (e *entrant) explore(ctx context.Context, net *petri.Net, opts Options,
 	properties []property.Property) (_ *Result, err error) {
+	if opts.Progress != nil && opts.Goroutines == 1 {
+		runtime.LockOSThread() // for its clock
+		defer runtime.UnlockOSThread()
+	}
 	s, err := symbolic.New(ctx, symbolic.Config{Levels: len(net.Places), MaxBytes: opts.MaxBytes,
 		Goroutines: opts.Goroutines, Progress: opts.progress(len(net.Places))})
 	if err != nil {
@@ -232,37 +262,36 @@ func (e *entrant) explore(ctx context.Context, net *petri.Net, opts Options,
 	}
 	e.store.Store(s)
 	defer func() { err = errors.Join(err, s.Close()) }()
-	x := &explorer{net: net, s: s, places: opts.Order.Places, levels: inverse(opts.Order.Places)}
+	x := &explorer{net: net, s: s, places: opts.Order.Places, levels: inverse(opts.Order.Places),
+		strategy: opts.Strategy, opts: opts}
 	res := &Result{Strategy: opts.Strategy, Order: opts.Order.Name}
 	if err := x.reach(opts.Strategy); err != nil {
 		return nil, err
 	}
+	e.found.Store(true)
 	if err := x.count(res); err != nil {
 		return nil, err
 	}
-	for _, p := range properties {
+	for i, p := range properties {
+		x.asked = i
 		a, err := x.answer(p)
 		if err != nil {
 			return nil, err
 		}
 		res.Answers = append(res.Answers, a)
 	}
+	res.Trace, res.Traced = x.trace, x.traced
 	res.Stats = s.Stats()
 	return res, nil
 }
 
 // reach finds the reachable markings.
 func (x *explorer) reach(strategy symbolic.Strategy) error {
-	first := make([]uint32, len(x.places))
-	for level, place := range x.places {
-		first[level] = uint32(x.net.Places[place].Initial)
-	}
-	initial, err := x.s.Vector(first)
-	if err != nil {
+	x.first = x.vector(x.net.Initial())
+	var err error
+	if x.initial, err = x.held(x.s.Vector(x.first)); err != nil {
 		return err
 	}
-	x.s.Hold(initial)
-	var moving []symbolic.Transition // those that change a marking
 	for i := range x.net.Transitions {
 		steps, moves := x.steps(&x.net.Transitions[i])
 		t, err := x.s.NewTransition(steps...)
@@ -271,10 +300,10 @@ func (x *explorer) reach(strategy symbolic.Strategy) error {
 		}
 		x.fires = append(x.fires, t)
 		if moves {
-			moving = append(moving, t)
+			x.moving, x.number = append(x.moving, t), append(x.number, i)
 		}
 	}
-	if x.all, err = x.s.Reach(initial, moving, strategy); err == nil {
+	if x.all, err = x.s.Reach(x.initial, x.moving, strategy); err == nil {
 		x.s.Hold(x.all)
 	}
 	return err
@@ -326,6 +355,14 @@ func (x *explorer) count(res *Result) error {
 		res.MaxTokensPlace = max(res.MaxTokensPlace, uint64(peak))
 	}
 	res.MaxTokensMarking = uint64(most)
+	if x.opts.Deadlock && stuck != symbolic.Empty {
+		x.s.Hold(stuck)
+		defer x.s.Release(stuck)
+		x.traced = Deadlock
+		if err := x.traceTo(stuck); err != nil {
+			return err
+		}
+	}
 	res.Deadlocks, res.States = x.s.Count(stuck), x.s.Count(x.all)
 	res.Nodes = x.s.Size(x.all)
 	if arcs, ok := x.s.Firings(x.all, x.fires, arcSteps); ok {

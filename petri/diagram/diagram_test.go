@@ -291,9 +291,9 @@ func TestRefused(t *testing.T) {
 	if full := (*symbolic.FullError)(nil); !errors.As(err, &full) {
 		t.Errorf("without memory: %v", err)
 	}
-	_, err = Explore(t.Context(), unbounded(), Options{}, property.Property{Kind: property.Live})
-	if unsupported := (*UnsupportedError)(nil); !errors.As(err, &unsupported) {
-		t.Errorf("of liveness: %v", err)
+	if _, err = Explore(t.Context(), naive.RandomNet(rand.New(rand.NewPCG(1, 1)), 2, 0),
+		Options{MaxBytes: testBytes}, property.Property{Kind: 77}); err == nil {
+		t.Error("a property of no known kind is answered")
 	}
 	_, err = Explore(t.Context(), unbounded(), Options{},
 		property.Property{Kind: property.Temporal})

@@ -8,9 +8,9 @@
 // # What is answered
 //
 // The numbers of states, deadlocks and, where that does not take long, arcs; the most tokens of a
-// place and of a marking; all properties except liveness. All answers are exact. There are no
-// levels of a search, so no depth, and no traces: the answer to a formula has one marking that
-// shows it.
+// place and of a marking; all properties. All answers are exact. There are no levels of a search,
+// so no depth. The answer to a formula has one marking that shows it, and Options.Witness asks for
+// a firing sequence there, which is not always a shortest one.
 //
 // # How
 //
@@ -26,6 +26,16 @@
 // and by union and difference. A comparison that the extremes of places decide needs no filter.
 // Deadlocks are what no transition can fire from. Arcs are counted for each transition over the
 // levels that it extends over, up to a number of steps.
+//
+// A net is live where each part of the graph that nothing leads out of has a marking for each
+// transition. From a marking, the initial one first, follow those that are reachable and do not
+// lead back, until there are none: that is such a part. All markings that lead there are done, of
+// most nets all there are. They are found by the transitions reversed, within the reachable
+// markings (symbolic.Store.ReachWithin).
+//
+// A trace is found backwards: the markings that one reversed transition leads to from all that were
+// found so far are a part, as often as that is new, until a part has the initial marking. From
+// there each part leads by its transition to one before it. It is fired on the net itself.
 //
 // The ideas are of Ciardo, Luettgen and Siminiceanu (saturation, TACAS 2001), and of van Dijk and
 // van de Pol (Sylvan, STTT 2017).

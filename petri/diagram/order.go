@@ -3,7 +3,6 @@ package diagram
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/farhash/farhash/petri"
@@ -19,7 +18,6 @@ type Order struct {
 const (
 	forceRounds  = 200        // of FORCE at most
 	forcePatient = 10         // rounds without a better order
-	forceWork    = 3          // steps for each place of a transition in a round
 	widest       = 60         // places of a transition that makes neighbours of all its places
 	greedySteps  = 30_000_000 // places times places and arcs
 )
@@ -28,10 +26,10 @@ const (
 // (Cuthill and McKee 1969, for nets Meijer and van de Pol, NFM 2016); Noack (1999), who
 // adds the place next that is closest to the ones before it; and each improved by FORCE (Aloul,
 // Markov and Sakallah, GLSVLSI 2003). Each is tried from both ends.
-func Orders(net *petri.Net) []Order { return orders(net, func(int) bool { return true }) }
+func Orders(net *petri.Net) []Order { return orders(net, func() bool { return true }) }
 
-// orders finds orders as long as more is true, which is asked often and told the steps to come.
-func orders(net *petri.Net, more func(steps int) bool) []Order {
+// orders finds orders as long as more is true, which is asked often.
+func orders(net *petri.Net, more func() bool) []Order {
 	places := make([]int, len(net.Places))
 	for i := range places {
 		places[i] = i
@@ -60,11 +58,11 @@ func orders(net *petri.Net, more func(steps int) bool) []Order {
 // Choose is the order of the least weighted span: the sum over all transitions of how many levels
 // they extend over, where levels near the first count up to twice.
 func Choose(net *petri.Net) Order {
-	return choose(net, func(int) bool { return true })
+	return choose(net, func() bool { return true })
 }
 
 // choose chooses one of the orders that were found as long as more is true.
-func choose(net *petri.Net, more func(steps int) bool) Order {
+func choose(net *petri.Net, more func() bool) Order {
 	touched := touchedBy(net)
 	return slices.MinFunc(orders(net, more), func(a, b Order) int {
 		return cmp.Compare(span(touched, inverse(a.Places)), span(touched, inverse(b.Places)))
@@ -112,14 +110,10 @@ func span(touched [][]int, levels []int) (sum float64) {
 
 // force moves each place to the middle of its transitions, and these to the middle of their places,
 // as long as that gives a better order.
-func force(touched [][]int, order []int, more func(steps int) bool) []int {
+func force(touched [][]int, order []int, more func() bool) []int {
 	levels := inverse(order)
 	best, least := levels, span(touched, levels)
-	steps := len(order) * bits.Len(uint(len(order)))
-	for _, places := range touched {
-		steps += forceWork * len(places)
-	}
-	for round, since := 0, 0; round < forceRounds && since < forcePatient && more(steps); round++ {
+	for round, since := 0, 0; round < forceRounds && since < forcePatient && more(); round++ {
 		sum, n := make([]float64, len(levels)), make([]float64, len(levels))
 		for _, places := range touched {
 			middle := 0.0
@@ -200,7 +194,7 @@ func spread(next [][]int, from int, seen []bool) []int {
 
 // noack adds, one after the other, the place whose transitions have most of their places in the
 // order already. Places that a transition takes from and places that it adds to attract each other.
-func noack(net *petri.Net, more func(steps int) bool) []int {
+func noack(net *petri.Net, more func() bool) []int {
 	taking, adding := make([][]int, len(net.Places)), make([][]int, len(net.Places))
 	for i := range net.Transitions {
 		for _, a := range net.Transitions[i].In {
@@ -214,12 +208,8 @@ func noack(net *petri.Net, more func(steps int) bool) []int {
 	share := func(n float64, arcs []petri.Arc) float64 { return n / max(1, float64(len(arcs))) }
 	var order []int
 	used := make([]bool, len(net.Places))
-	arcs := len(net.Places)
-	for i := range net.Transitions {
-		arcs += len(net.Transitions[i].In) + len(net.Transitions[i].Out)
-	}
 	for range net.Places {
-		if !more(arcs) {
+		if !more() {
 			break
 		}
 		best, most := -1, -1.0

@@ -10,7 +10,7 @@ import (
 
 // answer answers a property.
 func (x *explorer) answer(p property.Property) (a Answer, err error) {
-	a.Property = p
+	a.Property, a.Transition = p, -1
 	switch p.Kind {
 	case property.Bound:
 		weights, constant, err := x.weights(p.Sum, property.Sum{})
@@ -25,35 +25,32 @@ func (x *explorer) answer(p property.Property) (a Answer, err error) {
 		}
 		return a, nil
 	case property.QuasiLive:
-		a.True, err = x.quasiLive()
+		a.Transition, err = x.missing(x.all)
+		a.True = a.Transition < 0
 		return a, err
+	case property.Live:
+		stuck, err := x.held(x.s.Stuck(x.all, x.fires))
+		if err != nil {
+			return a, err
+		}
+		defer x.s.Release(stuck)
+		return a, x.live(&a, stuck)
 	case property.Always, property.Sometimes:
 		yes, err := x.holds(p.Formula, x.all)
 		if err != nil {
 			return a, err
 		}
-		defer x.s.Release(yes)
+		defer func() { x.s.Release(yes) }()
 		if a.True = yes != symbolic.Empty; p.Kind == property.Always {
 			a.True = yes == x.all
-			if yes, err = x.s.Minus(x.all, yes); err != nil {
+			if yes, err = x.except(x.all)(yes, nil); err != nil {
 				return a, err
 			}
 		}
 		a.Marking = x.marking(yes)
-		return a, nil
+		return a, x.shows(&a, yes)
 	}
 	return a, &UnsupportedError{p}
-}
-
-// quasiLive reports whether each transition can fire from a reachable marking.
-func (x *explorer) quasiLive() (bool, error) {
-	for _, t := range x.fires {
-		n, err := x.s.Disabled(x.all, t)
-		if err != nil || n == x.all {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 // marking is one marking of a set by place, nil where there is none.
