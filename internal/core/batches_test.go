@@ -391,3 +391,31 @@ func TestInOnePiece(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// apart is a window whose memory only queues reach.
+type apart struct{ rma.Window }
+
+func (apart) CPUAtomicsCoherent() bool { return false }
+
+// Regions that were found before Open are not found again in the window that owners are asked
+// about, which may be another one: also where there are none.
+func TestRegionsBeforeOpen(t *testing.T) {
+	err := local.Run(2, func(job rma.Job) error {
+		ctx := context.Background()
+		w, err := job.NewWindow(ctx, rma.Spec{Name: "test", Words: 16})
+		if err != nil {
+			return err
+		}
+		b := core.Batches{Regions: core.NewRegions(apart{w})}
+		if err := b.Open(ctx, job, w, core.Config{}); err != nil {
+			return err
+		}
+		if b.Any || b.At(0) != nil {
+			return errors.New("memory that only queues reach is taken for addressable")
+		}
+		return job.Barrier(ctx)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -19,7 +19,9 @@ type Regions struct {
 	Any, All bool    // some segment, or every one, can be addressed
 	Whole    *Region // of all ranks; nil where their segments are not in one piece
 
-	by []*Region // by rank, from Segments.First on; nil where only queues reach it
+	// By rank, from Segments.First on; nil where only queues reach it. It is not nil where it is
+	// known that this process can address no segment.
+	by []*Region
 }
 
 // Segments is the segments that can be addressed. With thousands of ranks these are a few.
@@ -41,7 +43,7 @@ func (s *Segments) Of(rank int) []uint64 {
 func NewRegions(w rma.Window) Regions {
 	all := regions(w)
 	if len(all) == 0 {
-		return Regions{}
+		return Regions{by: []*Region{}}
 	}
 	first, last := all[0].First, all[len(all)-1]
 	ranks := last.First + last.Ranks - first

@@ -41,6 +41,7 @@ var tiny = map[string]string{
 	"lp figure10":         "--records 200 --lookups 28 --runs 1",
 	"lp figure12":         "--records 200 --lookups 28 --runs 1",
 	"lp figure13":         "",
+	"net scale":           "--sizes 8,32",
 	"lp cost":             "--load 0.5",
 	"lp index":            "--records 1000 --lookups 100 --batch 1,16 --runs 1",
 	"lp maps":             "--records 1000 --lookups 100 --turns 2",
