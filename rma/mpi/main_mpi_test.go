@@ -30,7 +30,7 @@ import (
 const hangGuard = 2 * time.Minute
 
 // jobLimit ends a job of MPI that would never end, with all of its processes.
-const jobLimit = 4 * time.Minute
+const jobLimit = 12 * time.Minute
 
 // roleVariable makes the test binary a rank that plays a role instead of testing.
 const roleVariable = "MPI_TEST_ROLE"
