@@ -3,6 +3,7 @@ package temporal_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/farhash/farhash/explore"
@@ -127,15 +128,18 @@ func TestSolve(t *testing.T) {
 		{of(temporal.Or), false},
 	}
 	var formulas []*temporal.Formula
-	for range 4 { // more than are worked on side by side
-		for _, c := range all {
-			formulas = append(formulas, c.f)
+	var wants []bool
+	for i := range 4 * len(all) { // more than are worked on side by side, then in another order
+		if i == 2*len(all) {
+			slices.Reverse(all)
 		}
+		formulas = append(formulas, all[i%len(all)].f)
+		wants = append(wants, all[i%len(all)].want)
 	}
 	for _, ranks := range []int{1, 2, 4} {
 		for i, a := range answer(t, ranks, branching(), formulas) {
-			if want := all[i%len(all)].want; !a.Known || a.True != want {
-				t.Errorf("%d ranks, formula %d: %+v, want %v", ranks, i%len(all), a, want)
+			if !a.Known || a.True != wants[i] {
+				t.Errorf("%d ranks, formula %d: %+v, want %v", ranks, i, a, wants[i])
 			}
 		}
 	}
