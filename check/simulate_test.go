@@ -97,7 +97,7 @@ func TestSimulateEnds(t *testing.T) {
 	m := counters(10)
 	m.Properties = []Property[[2]uint16]{
 		Sometimes("both", func(s [2]uint16) bool { return s == [2]uint16{4, 9} })}
-	r, err := simulated(t, t.Context(), 2, m, Simulation{})
+	r, err := simulated(t, t.Context(), 2, m, Simulation{Walks: 10_000})
 	if err != nil || r.Properties[0].Answer != True || r.Violated() || r.Interrupted {
 		t.Errorf("%+v, %v", r, err)
 	}
