@@ -200,7 +200,7 @@ func (c *crew) sleep() {
 // be now.
 func (w *worker) callHelpers() {
 	c := &w.crew
-	most := min(int(w.goroutines.Load()), len(w.workers)) - 1
+	most := len(w.workers) - 1
 	if c.helpers >= most {
 		return
 	}

@@ -78,7 +78,6 @@ type Store struct {
 	roots       map[Node]int
 	deepest     int
 	workers     []*worker
-	goroutines  atomic.Int64
 	leastForked int // calls that a worker must have before others make some
 	crew        crew
 
@@ -270,11 +269,6 @@ func (s *Store) Collect() error {
 	})
 	return err
 }
-
-// SetGoroutines changes how many goroutines work on an operation that takes a while, up to what
-// Config says. More may begin while an operation runs; none ends before it does. Any goroutine may
-// call it.
-func (s *Store) SetGoroutines(n int) { s.goroutines.Store(int64(n)) }
 
 // Stats is what a store has and has done.
 type Stats struct {

@@ -68,7 +68,6 @@ const (
 
 // hire makes the workers: up to so many, or to as many as can run at the same time.
 func (s *Store) hire(goroutines int, eager bool) error {
-	s.goroutines.Store(int64(goroutines))
 	for range goroutines {
 		pairs, err := set.NewPairs(s.elements)
 		if err != nil {

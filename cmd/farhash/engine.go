@@ -204,7 +204,7 @@ func (f *exploreFlags) exploreBoth(ctx context.Context, caught func() os.Signal,
 		}
 	}
 	go b.search(opts)
-	go b.reach(reaching, mem/besideShare, 1)
+	go b.reach(reaching, mem/besideShare)
 	return b.first()
 }
 
@@ -239,13 +239,11 @@ func (b *both) search(opts explore.Options) {
 		})
 }
 
-// reach explores by sets of markings, with so many goroutines for a diagram; 0 means all. Beside a
-// search that is one: pauses go by the processor time of its thread.
-func (b *both) reach(ctx context.Context, mem uint64, goroutines int) {
+// reach explores by sets of markings.
+func (b *both) reach(ctx context.Context, mem uint64) {
 	defer close(b.reached)
 	b.res, b.failure = diagram.Explore(ctx, b.net, diagram.Options{MaxBytes: mem,
-		Goroutines: goroutines,
-		Progress:   func(s diagram.Snapshot) { b.pace.hold(ctx, s) }}, b.properties...)
+		Progress: func(s diagram.Snapshot) { b.pace.hold(ctx, s) }}, b.properties...)
 }
 
 // first waits for the first answer to all that was asked, and prints it.
@@ -312,7 +310,7 @@ func (b *both) alone() {
 	if full := (*symbolic.FullError)(nil); errors.As(b.failure, &full) {
 		b.answers.show.continueAlone()
 		b.reached = make(chan struct{})
-		b.reach(b.ctx, b.mem, 0)
+		b.reach(b.ctx, b.mem)
 	}
 }
 

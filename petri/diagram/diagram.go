@@ -1,14 +1,12 @@
 package diagram
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/big"
 	"runtime"
-	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/farhash/farhash/internal/memory"
@@ -33,7 +31,8 @@ type Options struct {
 	// Progress is called about every 10 ms by each strategy, which waits until it returns: so it
 	// may also have the strategy pause. Two strategies may call it at the same time.
 	Progress func(Snapshot)
-	// Goroutines is how many goroutines work on one diagram, as in symbolic.Config.
+	// Goroutines is how many goroutines work on one diagram, as in symbolic.Config. Of two
+	// strategies each has one.
 	Goroutines int
 
 	ordered time.Duration // processor time of ordering places
@@ -124,7 +123,7 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 		return nil, err
 	}
 	if opts.Strategy != "" {
-		res, err = new(entrant).explore(ctx, net, opts, properties)
+		res, err = explore(ctx, net, opts, properties)
 	} else {
 		res, err = race(ctx, net, opts, properties)
 	}
@@ -136,41 +135,13 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 }
 
 // errLost ends the strategy that another one has beaten.
-var errLost = errors.New("another strategy is ahead")
+var errLost = errors.New("another strategy has found the answer")
 
-const (
-	// raceFor is how long two strategies run at least before one is ended that has not finished,
-	// and lookEvery how often they are compared then.
-	raceFor   = 100 * time.Millisecond
-	lookEvery = 20 * time.Millisecond
-)
-
-// entrant is a strategy in a race.
-type entrant struct {
-	store atomic.Pointer[symbolic.Store] // once there is one
-	found atomic.Bool                    // the reachable markings
-	end   context.CancelCauseFunc
-	res   *Result
-	err   error
-}
-
-// saturated is how many levels the strategy has completed of the reachable markings. Liveness asks
-// for sets after these.
-func (e *entrant) saturated() int {
-	switch s := e.store.Load(); {
-	case s == nil:
-		return 0
-	case e.found.Load():
-		return s.Levels()
-	default:
-		return s.Saturated()
-	}
-}
-
-// race explores by two strategies at the same time, with one goroutine each. One ends when the
-// other has the answer, or is ahead after a while. The other goes on with all goroutines.
+// race explores by two strategies at the same time, with one goroutine each, and ends one when the
+// other has the answer.
 func race(ctx context.Context, net *petri.Net, opts Options,
 	properties []property.Property) (*Result, error) {
+	strategies := []symbolic.Strategy{symbolic.Saturation, symbolic.Loops}
 	if opts.MaxBytes == 0 {
 		left, err := memory.Now()
 		if err != nil {
@@ -179,74 +150,31 @@ func race(ctx context.Context, net *petri.Net, opts Options,
 		}
 		opts.MaxBytes = left.Bytes / 5 * 4
 	}
-	strategies := []symbolic.Strategy{symbolic.Saturation, symbolic.Loops}
-	entrants, ended := make([]*entrant, len(strategies)), make(chan *entrant, len(strategies))
+	opts.MaxBytes /= uint64(len(strategies))
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	results, errs := make([]*Result, len(strategies)), make([]error, len(strategies))
+	var all sync.WaitGroup
 	for i, strategy := range strategies {
-		e, opts := new(entrant), opts
-		entrants[i] = e
-		opts.Strategy, opts.MaxBytes = strategy, opts.MaxBytes/uint64(len(strategies))
-		var own context.Context
-		own, e.end = context.WithCancelCause(ctx)
-		defer e.end(nil)
-		go func() {
-			e.res, e.err = e.explore(own, net, opts, properties)
-			ended <- e
-		}()
-	}
-	first := firstOf(entrants, ended, cmp.Or(opts.Goroutines, runtime.GOMAXPROCS(0)))
-	if full := (*symbolic.FullError)(nil); errors.As(first.err, &full) {
-		for _, e := range entrants {
-			if errors.Is(e.err, errLost) { // the memory of both may be enough
-				opts.Strategy = strategies[slices.Index(entrants, first)]
-				return new(entrant).explore(ctx, net, opts, properties)
+		opts := opts
+		opts.Strategy, opts.Goroutines = strategy, 1
+		all.Go(func() {
+			if results[i], errs[i] = explore(ctx, net, opts, properties); errs[i] == nil {
+				end(errLost)
 			}
+		})
+	}
+	all.Wait()
+	for _, res := range results {
+		if res != nil {
+			return res, nil
 		}
 	}
-	return first.res, first.err
-}
-
-// firstOf waits for both entrants, and returns the one that has the answer. Where that takes a
-// while the one that is ahead goes on alone, by so many goroutines.
-func firstOf(entrants []*entrant, ended <-chan *entrant, goroutines int) (best *entrant) {
-	choose := func(chosen *entrant) {
-		best = chosen
-		for _, e := range entrants {
-			if e != chosen {
-				e.end(errLost)
-			}
-		}
-		if s := chosen.store.Load(); s != nil {
-			s.SetGoroutines(goroutines)
-		}
-	}
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	answered := false
-	for begin, running := time.Now(), len(entrants); running > 0; {
-		select {
-		case e := <-ended:
-			running--
-			if !answered && (e.err == nil || running == 0 && best == nil) {
-				answered = true
-				choose(e)
-			}
-		case <-look.C:
-			a, b := entrants[0], entrants[1]
-			if time.Since(begin) < raceFor || best != nil || running < 2 {
-				continue
-			}
-			if ahead := cmp.Compare(a.saturated(), b.saturated()); ahead > 0 {
-				choose(a)
-			} else if ahead < 0 {
-				choose(b)
-			}
-		}
-	}
-	return best
+	return nil, errs[0]
 }
 
 // explore explores a net by the strategy of opts.
-func (e *entrant) explore(ctx context.Context, net *petri.Net, opts Options,
+func explore(ctx context.Context, net *petri.Net, opts Options,
 	properties []property.Property) (_ *Result, err error) {
 	if opts.Progress != nil && opts.Goroutines == 1 {
 		runtime.LockOSThread() // for its clock
@@ -257,10 +185,6 @@ func (e *entrant) explore(ctx context.Context, net *petri.Net, opts Options,
 	if err != nil {
 		return nil, err
 	}
-	if e.end != nil { // until the others have ended
-		s.SetGoroutines(1)
-	}
-	e.store.Store(s)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	x := &explorer{net: net, s: s, places: opts.Order.Places, levels: inverse(opts.Order.Places),
 		strategy: opts.Strategy, opts: opts}
@@ -268,7 +192,6 @@ func (e *entrant) explore(ctx context.Context, net *petri.Net, opts Options,
 	if err := x.reach(opts.Strategy); err != nil {
 		return nil, err
 	}
-	e.found.Store(true)
 	if err := x.count(res); err != nil {
 		return nil, err
 	}

@@ -80,38 +80,6 @@ func TestThousandPhilosophers(t *testing.T) {
 	}
 }
 
-// TestAhead: of two strategies without an answer the one ends that has completed fewer levels, and
-// the other has all goroutines then.
-func TestAhead(t *testing.T) {
-	ended := make(chan *entrant, 2)
-	entrants := make([]*entrant, 2)
-	for i := range entrants {
-		s, err := symbolic.New(t.Context(), symbolic.Config{Levels: 1, MaxBytes: symbolic.MinBytes})
-		must(t, err)
-		defer func() { must(t, s.Close()) }()
-		e := new(entrant)
-		e.store.Store(s)
-		e.end = func(cause error) {
-			if i == 1 {
-				t.Error("the strategy ends that is ahead")
-			}
-			e.err = cause
-			ended <- e
-			ended <- entrants[1]
-		}
-		entrants[i] = e
-	}
-	s := entrants[1].store.Load()
-	one, err := s.Vector([]uint32{0})
-	must(t, err)
-	_, err = s.Reach(one, nil, symbolic.Loops)
-	must(t, err)
-	if best := firstOf(entrants, ended, 2); best != entrants[1] ||
-		!errors.Is(entrants[0].err, errLost) {
-		t.Errorf("entrant %p is chosen of %v", best, entrants)
-	}
-}
-
 // boundedNet is a random net with some hundred markings at most.
 func boundedNet(rng *rand.Rand) (*petri.Net, naive.Result) {
 	for {

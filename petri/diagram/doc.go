@@ -16,10 +16,9 @@
 //
 // A level of the diagram is a place. The order of places decides how large diagrams are: Choose
 // takes, of the orders that Orders finds, the one whose transitions extend over the fewest levels.
-// Two strategies begin at the same time, on two goroutines with half of the memory each. When one
-// has the answer, or after a tenth of a second has completed more levels, the other ends, and it
-// goes on with all goroutines: neither is always the faster one. Where half of the memory is not
-// enough then, it begins again with all.
+// Two strategies run at the same time, on one goroutine and with half of the memory each, and the
+// first that has the answer ends the other: neither is always the faster one, and which is ahead
+// does not tell.
 //
 // The largest sum is found by one pass over the nodes. A formula becomes a set: those reachable
 // markings for which it is true, found by filters of sums, by what transitions cannot fire from,
