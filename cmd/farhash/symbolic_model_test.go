@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// twins writes a model of 2n integers, all 0 first. A relation for each i sets integers i and n+i
+// doubled writes a model of 2n integers, all 0 first. A relation for each i sets integers i and n+i
 // to 1 together. So 2^n states are reachable, in a diagram of more nodes than that.
-func twins(t *testing.T, n int) string {
+func doubled(t *testing.T, n int) string {
 	t.Helper()
 	var file []byte
 	ints := func(values ...int) {
@@ -38,7 +38,7 @@ func twins(t *testing.T, n int) string {
 	for range n - 1 {
 		words(0, last+4)
 	}
-	path := filepath.Join(t.TempDir(), "twins.ldd")
+	path := filepath.Join(t.TempDir(), "doubled.ldd")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +51,10 @@ var modelKeys = []string{"bytes", "complete", "deadlocks", "engine", "format", "
 
 // TestSymbolicModel: what is printed of 2^8 states, by all strategies.
 func TestSymbolicModel(t *testing.T) {
-	path := twins(t, 8)
+	path := doubled(t, 8)
 	c := execute(t, "symbolic", path, "--deadlocks")
 	text := c.stdout.String()
-	for _, want := range []string{"twins.ldd: 16 integers, 8 relations\nstates     256\n" +
+	for _, want := range []string{"doubled.ldd: 16 integers, 8 relations\nstates     256\n" +
 		"deadlocks  1\n", "\nnodes      1020   of the set; "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)
@@ -82,7 +82,7 @@ func TestSymbolicModel(t *testing.T) {
 // TestSymbolicModelRefused: wrong flags are wrong usage, broken files are named with an offset, and
 // memory that is full is exit code 3.
 func TestSymbolicModelRefused(t *testing.T) {
-	path := twins(t, 40)
+	path := doubled(t, 40)
 	for _, c := range []struct {
 		code int
 		says string
