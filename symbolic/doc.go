@@ -20,7 +20,7 @@
 //     bits, or of lists so long that an operation would take too much of the stack. When the
 //     context of New has ended all operations fail.
 //
-// One goroutine at a time calls a store. An operation that takes a while has others help it
+// One goroutine at a time calls a store. Others may help with an operation that takes a while
 // ([Config].Goroutines).
 //
 // # Diagrams

@@ -96,8 +96,7 @@ func (f *front) end() { f.set, f.row = Empty, nil }
 
 // Saturated is how many levels, from the last one up, the last Reach or ReachBy has completed by
 // Saturation or Loops: a list of each, and all lists below it. Both come to these lists one after
-// the other, so of two stores with the same question the one that has more is ahead. Any goroutine
-// may call it.
+// the other. Any goroutine may call it.
 func (s *Store) Saturated() int { return s.levels - int(s.front.level.Load()) }
 
 // Least is, in Config.Progress, how many vectors were found of the list that Saturated counts last,

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +23,7 @@ type Config struct {
 	// is left. The stack of a deep operation comes in addition, up to half as much or 128 MiB.
 	MaxBytes uint64
 	// Goroutines is how many goroutines work on an operation that takes more than a millisecond. 0
-	// means as many as run at the same time (GOMAXPROCS).
+	// means 1: more have gained nothing in any measurement yet.
 	Goroutines int
 	// Progress is called every 10 ms within operations, by one of their goroutines; the others wait
 	// until it returns. So it may also have the operation pause. It may call Stats, Saturated and
@@ -130,7 +129,7 @@ func newStore(ctx context.Context, cfg Config) (*Store, error) {
 		s.elements, err = set.NewElements(ctx, s.job, elementsConfig(cfg.MaxBytes-cacheBytes*3/2))
 	}
 	if err == nil {
-		err = s.hire(cmp.Or(cfg.Goroutines, runtime.GOMAXPROCS(0)), cfg.eager)
+		err = s.hire(max(cfg.Goroutines, 1), cfg.eager)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("symbolic: %w", err), s.Close())

@@ -66,7 +66,7 @@ const (
 	nodesAhead = 1024
 )
 
-// hire makes the workers: up to so many, or to as many as can run at the same time.
+// hire makes so many workers.
 func (s *Store) hire(goroutines int, eager bool) error {
 	for range goroutines {
 		pairs, err := set.NewPairs(s.elements)

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"math/big"
 	"runtime"
-	"sync"
 	"time"
 
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/property"
 	"github.com/farhash/farhash/symbolic"
@@ -19,9 +17,8 @@ import (
 type Options struct {
 	// MaxBytes is the memory for diagrams, as in symbolic.Config; 0 means 0.8 of what is left.
 	MaxBytes uint64
-	// Strategy of firing. Empty lets symbolic.Saturation and symbolic.Loops begin at the same time,
-	// with half of the memory each: neither is always the better one. The one that is ahead after a
-	// while goes on alone.
+	// Strategy of firing. Empty means symbolic.Race: two at the same time, with half of the memory
+	// each.
 	Strategy symbolic.Strategy
 	// Order of the places; the zero value has Choose find one.
 	Order Order
@@ -31,8 +28,7 @@ type Options struct {
 	// Progress is called about every 10 ms by each strategy, which waits until it returns: so it
 	// may also have the strategy pause. Two strategies may call it at the same time.
 	Progress func(Snapshot)
-	// Goroutines is how many goroutines work on one diagram, as in symbolic.Config. Of two
-	// strategies each has one.
+	// Goroutines is how many goroutines work on one diagram, as in symbolic.Config.
 	Goroutines int
 
 	ordered time.Duration // processor time of ordering places
@@ -125,7 +121,12 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 	if opts.Strategy != "" {
 		res, err = explore(ctx, net, opts, properties)
 	} else {
-		res, err = race(ctx, net, opts, properties)
+		res, err = symbolic.Race(ctx, opts.MaxBytes, func(ctx context.Context,
+			strategy symbolic.Strategy, maxBytes uint64) (*Result, error) {
+			opts := opts
+			opts.Strategy, opts.MaxBytes = strategy, maxBytes
+			return explore(ctx, net, opts, properties)
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -134,49 +135,10 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 	return res, nil
 }
 
-// errLost ends the strategy that another one has beaten.
-var errLost = errors.New("another strategy has found the answer")
-
-// race explores by two strategies at the same time, with one goroutine each, and ends one when the
-// other has the answer.
-func race(ctx context.Context, net *petri.Net, opts Options,
-	properties []property.Property) (*Result, error) {
-	strategies := []symbolic.Strategy{symbolic.Saturation, symbolic.Loops}
-	if opts.MaxBytes == 0 {
-		left, err := memory.Now()
-		if err != nil {
-			return nil, fmt.Errorf("how much memory there is cannot be found (%w); give a limit",
-				err)
-		}
-		opts.MaxBytes = left.Bytes / 5 * 4
-	}
-	opts.MaxBytes /= uint64(len(strategies))
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	results, errs := make([]*Result, len(strategies)), make([]error, len(strategies))
-	var all sync.WaitGroup
-	for i, strategy := range strategies {
-		opts := opts
-		opts.Strategy, opts.Goroutines = strategy, 1
-		all.Go(func() {
-			if results[i], errs[i] = explore(ctx, net, opts, properties); errs[i] == nil {
-				end(errLost)
-			}
-		})
-	}
-	all.Wait()
-	for _, res := range results {
-		if res != nil {
-			return res, nil
-		}
-	}
-	return nil, errs[0]
-}
-
 // explore explores a net by the strategy of opts.
 func explore(ctx context.Context, net *petri.Net, opts Options,
 	properties []property.Property) (_ *Result, err error) {
-	if opts.Progress != nil && opts.Goroutines == 1 {
+	if opts.Progress != nil && opts.Goroutines <= 1 {
 		runtime.LockOSThread() // for its clock
 		defer runtime.UnlockOSThread()
 	}

@@ -102,7 +102,7 @@ func (o *Options) progress(levels int) func(*symbolic.Store) {
 	if o.Progress == nil {
 		return nil
 	}
-	r := &reporter{opts: o, clock: newClock(o.ordered, o.Goroutines == 1), levels: levels}
+	r := &reporter{opts: o, clock: newClock(o.ordered, o.Goroutines <= 1), levels: levels}
 	return r.report
 }
 

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"runtime"
-	"sync"
 	"time"
 
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/symbolic"
 )
 
@@ -17,14 +14,11 @@ import (
 type Options struct {
 	// MaxBytes is the memory for diagrams, as in symbolic.Config; 0 means 0.8 of what is left.
 	MaxBytes uint64
-	// Strategy of firing. Empty lets symbolic.Saturation and symbolic.Loops run at the same time,
-	// with half of the memory and of the goroutines each: neither is always the better one, and the
-	// first answer counts.
+	// Strategy of firing. Empty means symbolic.Race: two at the same time, with half of the memory
+	// each.
 	Strategy symbolic.Strategy
 	// Deadlocks has states counted as well that no state follows.
 	Deadlocks bool
-
-	goroutines int // of one strategy; 0: as in symbolic.Config
 }
 
 // Result is what was found. All numbers are exact.
@@ -46,7 +40,12 @@ func Explore(ctx context.Context, m *Model, opts Options) (res *Result, err erro
 	if opts.Strategy != "" {
 		res, err = explore(ctx, m, opts)
 	} else {
-		res, err = race(ctx, m, opts)
+		res, err = symbolic.Race(ctx, opts.MaxBytes, func(ctx context.Context,
+			strategy symbolic.Strategy, maxBytes uint64) (*Result, error) {
+			opts := opts
+			opts.Strategy, opts.MaxBytes = strategy, maxBytes
+			return explore(ctx, m, opts)
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -55,53 +54,13 @@ func Explore(ctx context.Context, m *Model, opts Options) (res *Result, err erro
 	return res, nil
 }
 
-// errLost ends the strategy that another one has beaten.
-var errLost = errors.New("another strategy has found the answer")
-
-// race explores by two strategies at the same time, and ends one when the other has the answer.
-func race(ctx context.Context, m *Model, opts Options) (*Result, error) {
-	strategies := [2]symbolic.Strategy{symbolic.Loops, symbolic.Saturation}
-	if opts.MaxBytes == 0 {
-		left, err := memory.Now()
-		if err != nil {
-			return nil, fmt.Errorf("how much memory there is cannot be found (%w); give a limit",
-				err)
-		}
-		opts.MaxBytes = left.Bytes / 5 * 4
-	}
-	opts.MaxBytes /= uint64(len(strategies))
-	opts.goroutines = max(1, runtime.GOMAXPROCS(0)/len(strategies))
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	var results [len(strategies)]*Result
-	var errs [len(strategies)]error
-	var all sync.WaitGroup
-	for i, strategy := range strategies {
-		opts := opts
-		opts.Strategy = strategy
-		all.Go(func() {
-			if results[i], errs[i] = explore(ctx, m, opts); errs[i] == nil {
-				end(errLost)
-			}
-		})
-	}
-	all.Wait()
-	for _, res := range results {
-		if res != nil {
-			return res, nil
-		}
-	}
-	return nil, errs[0]
-}
-
 // explore explores by the strategy of opts.
 func explore(ctx context.Context, m *Model, opts Options) (_ *Result, err error) {
 	begin := time.Now()
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("model: %w", context.Cause(ctx))
 	}
-	s, err := symbolic.New(ctx, symbolic.Config{Levels: m.Levels, MaxBytes: opts.MaxBytes,
-		Goroutines: opts.goroutines})
+	s, err := symbolic.New(ctx, symbolic.Config{Levels: m.Levels, MaxBytes: opts.MaxBytes})
 	if err != nil {
 		return nil, err
 	}

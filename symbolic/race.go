@@ -1,0 +1,50 @@
+package symbolic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/farhash/farhash/internal/memory"
+)
+
+// errLost ends the strategy that another one has beaten.
+var errLost = errors.New("another strategy has found the answer")
+
+// Race explores by Saturation and Loops at the same time, with half of the memory each, and ends
+// one when the other has the answer: neither is always the faster one. A maxBytes of 0 means 0.8 of
+// the memory that is left. explore makes a store of its own. Where both fail the error is
+// what Saturation returned.
+func Race[R any](ctx context.Context, maxBytes uint64,
+	explore func(ctx context.Context, strategy Strategy, maxBytes uint64) (*R, error)) (*R, error) {
+	strategies := [...]Strategy{Saturation, Loops}
+	if maxBytes == 0 {
+		left, err := memory.Now()
+		if err != nil {
+			return nil, fmt.Errorf("how much memory there is cannot be found (%w); give a limit",
+				err)
+		}
+		maxBytes = left.Bytes / 5 * 4
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var results [len(strategies)]*R
+	var errs [len(strategies)]error
+	var all sync.WaitGroup
+	for i, strategy := range strategies {
+		all.Go(func() {
+			results[i], errs[i] = explore(ctx, strategy, maxBytes/uint64(len(strategies)))
+			if errs[i] == nil {
+				end(errLost)
+			}
+		})
+	}
+	all.Wait()
+	for _, res := range results {
+		if res != nil {
+			return res, nil
+		}
+	}
+	return nil, errs[0]
+}
