@@ -245,11 +245,26 @@ func (w *worker) wait(ctx context.Context) (moved bool, err error) {
 	if err != nil || !over {
 		return false, err
 	}
+	if deep, err := w.deepest(ctx); err != nil || deep {
+		return deep, err
+	}
 	if err := w.control.advance(ctx, w.level, w.opts.Order == AnyOrder); err != nil {
 		return false, err
 	}
 	err = w.seeLevel(ctx)
 	return w.level != before, err
+}
+
+// deepest stops all ranks after the last level that Options.MaxDepth allows, if there is one more.
+func (w *worker) deepest(ctx context.Context) (bool, error) {
+	if w.opts.MaxDepth == 0 || w.level < w.opts.MaxDepth {
+		return false, nil
+	}
+	empty, err := w.control.over(ctx, 1-w.parity)
+	if err != nil || empty {
+		return false, err
+	}
+	return true, w.stopAll(ctx, stopLimit)
 }
 
 // seeLevel catches up with the level that the ranks are at.
@@ -370,6 +385,7 @@ const (
 	stopError
 	stopLost
 	stopDecided
+	stopLimit
 	stopModel // and a breach
 )
 

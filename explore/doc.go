@@ -122,6 +122,11 @@
 // leads to the present state. That takes at most as long as the search, and needs neither a
 // reference to the predecessor of each state nor transitions that fire backwards.
 //
+// With [Options].TraceEach there is a way to each target that was found, one after the other. The
+// witness of a finding is the state that changed it from 0. For the largest value of one that has
+// risen further the ranks expand their logs again, from the initial states on, with expanders whose
+// findings begin at 0, until one has come to that value.
+//
 // Fingerprints do not give states back. There the log has the fingerprint of each state, and before
 // the states that were inserted after one state the fingerprint of that one: 8 to 16 bytes a state.
 // The ranks go back by fingerprints, and then each goes forward by them from an initial state.

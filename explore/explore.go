@@ -34,11 +34,12 @@ type Reason string
 
 // The reasons. An empty Reason means that the search is complete.
 const (
-	Interrupted Reason = "interrupted"
-	MemoryFull  Reason = "memory full"
-	RankLost    Reason = "rank lost"
-	Decided     Reason = "decided" // by Model.Decided
-	Resumed     Reason = "resumed" // of Liveness alone
+	Interrupted  Reason = "interrupted"
+	MemoryFull   Reason = "memory full"
+	RankLost     Reason = "rank lost"
+	LimitReached Reason = "limit reached" // of Options.MaxDepth or MaxStates
+	Decided      Reason = "decided"       // by Model.Decided
+	Resumed      Reason = "resumed"       // of Liveness alone
 )
 
 // Result is what a search found. It is the same on every rank, except for Access, Elapsed and,
@@ -75,6 +76,10 @@ type Result struct {
 	// nothing was asked for, or nothing of it was found.
 	Trace  []Step
 	Traced int // the finding that Trace leads to, or Deadlock, or Stranded
+	// Traces are ways to all of Options.Trace that were found, with TraceEach; else to the first.
+	Traces []Trace
+	// TracesCut: the context ended before all of Traces were found.
+	TracesCut bool
 	// Walks have shown these findings first: there is no Trace to them. nil without Options.Walk.
 	Walks map[int]Walk
 
@@ -92,6 +97,14 @@ func (r *Result) StateBytes() float64 {
 		return 0
 	}
 	return float64(r.Bytes) / float64(r.States)
+}
+
+// Trace is a way to a state that shows something.
+type Trace struct {
+	Target int    // what it shows: a finding, Deadlock or Stranded
+	Steps  []Step // nil if a walk has shown it, see Result.Walks
+	// Alone: Steps has the last state alone, as the search does not know how it was reached.
+	Alone bool
 }
 
 // Step is a state of a trace.
@@ -154,7 +167,7 @@ type search struct {
 
 // logs reports whether the ranks keep logs.
 func (s *search) logs() bool {
-	return len(s.opts.Trace)+len(s.opts.Live) > 0 || s.opts.After != nil
+	return len(s.opts.Trace) > 0 && s.tracesBack() || len(s.opts.Live) > 0 || s.opts.After != nil
 }
 
 // newSearch makes what the ranks share. Collective.
@@ -239,7 +252,7 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		err = s.collectWalks(uncancelled, res)
 	}
 	if err == nil && s.loss == nil {
-		err = s.trace(uncancelled, res)
+		err = s.trace(ctx, uncancelled, res)
 	}
 	if err == nil && s.loss == nil {
 		err = ignoreLost(s.job.Barrier(uncancelled)) // nobody closes what others still read
@@ -322,6 +335,9 @@ func (s *search) explain(ctx context.Context, r *Result) error {
 		r.Reason = Interrupted
 	case stopDecided:
 		r.Reason = Decided
+	case stopLimit:
+		r.Reason = LimitReached
+		r.Detail = s.limit(r)
 	case stopFull:
 		r.Reason = MemoryFull
 		r.NeedMem = s.budget.enough()
@@ -341,6 +357,14 @@ func (s *search) explain(ctx context.Context, r *Result) error {
 		return why.failed(rank)
 	}
 	return nil
+}
+
+// limit says which limit has ended a search.
+func (s *search) limit(r *Result) string {
+	if s.opts.MaxStates > 0 && r.States >= s.opts.MaxStates {
+		return fmt.Sprintf("%d states are found, and the limit is %d", r.States, s.opts.MaxStates)
+	}
+	return fmt.Sprintf("the states up to depth %d were expanded, which is the limit", r.Depth)
 }
 
 // explainLost describes the loss, and the checkpoint to resume from.

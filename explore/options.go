@@ -40,6 +40,16 @@ type Options struct {
 	// did: states are expanded again. With EncodingFingerprint it takes up to 16 bytes for each
 	// state, and finding the way no more than reading them.
 	Trace []int
+	// TraceEach asks for a way to each of Trace that was found, Result.Traces: each takes as long.
+	// To a finding that has risen above 1 it leads to a state that shows its largest value, which
+	// takes as long as a search once more. It also allows AnyOrder and Resume; there a trace is the
+	// last state alone, and not of such findings.
+	TraceEach bool
+	// MaxDepth is the last level whose states are expanded, with BreadthFirst. 0: no limit.
+	MaxDepth uint64
+	// MaxStates ends the search once so many states are found, and some more, as ranks look between
+	// blocks. 0: no limit.
+	MaxStates uint64
 	// Live are findings of the model of which each should be live: that from every state a state
 	// is reached that shows it. Result.Live has the answer. A complete search continues for it: it
 	// expands states several times more, and takes 8 bytes more for each state and then as many
@@ -99,11 +109,14 @@ func (o *Options) complete() error {
 		return fmt.Errorf("explore: order %q is unknown; use %q or %q", string(o.Order),
 			BreadthFirst, AnyOrder)
 	}
-	if len(o.Trace) > 0 && o.Order != BreadthFirst {
+	if len(o.Trace) > 0 && !o.TraceEach && o.Order != BreadthFirst {
 		return fmt.Errorf("explore: a shortest trace needs order %q", BreadthFirst)
 	}
-	if len(o.Trace) > 0 && o.Resume != "" {
+	if len(o.Trace) > 0 && !o.TraceEach && o.Resume != "" {
 		return errors.New("explore: a resumed search cannot trace; search from the beginning")
+	}
+	if o.MaxDepth > 0 && o.Order != BreadthFirst {
+		return fmt.Errorf("explore: MaxDepth needs order %q: no other has levels", BreadthFirst)
 	}
 	if !(o.Walk >= 0 && o.Walk <= maxWalk) {
 		return fmt.Errorf("explore: %v of the time for walks; use 0 to %v", o.Walk, maxWalk)
@@ -153,6 +166,9 @@ func (s *search) traits() []trait {
 		{"beside", fmt.Sprint(s.opts.Beside)},
 		{"number of findings", fmt.Sprint(s.findings)},
 		{"trace", fmt.Sprint(s.opts.Trace)},
+		{"trace each", fmt.Sprint(s.opts.TraceEach)},
+		{"max depth", fmt.Sprint(s.opts.MaxDepth)},
+		{"max states", fmt.Sprint(s.opts.MaxStates)},
 		{"live", fmt.Sprint(s.opts.Live)},
 		{"after", fmt.Sprint(s.opts.After != nil)},
 		{"check", fmt.Sprint(s.opts.Check)},

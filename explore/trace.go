@@ -16,24 +16,153 @@ var errNoPredecessor = errors.New("explore: no state leads to one of the trace a
 // all search for.
 const lookBlocks = 16
 
-// trace finds a shortest way to the first target that was found, backwards: the ranks agree on
-// a witness in the lowest level. Then level by level each expands again the states that it
+// trace finds a shortest way to the first target that was found, or to each, backwards: the ranks
+// agree on a witness in the lowest level. Then level by level each expands again the states that it
 // inserted in the level before, until one leads to the present state. Collective.
-func (s *search) trace(ctx context.Context, res *Result) error {
+func (s *search) trace(ctx, uncancelled context.Context, res *Result) error {
 	for _, target := range s.opts.Trace {
-		at, err := s.firstWitness(ctx, target)
+		at, err := s.shown(ctx, uncancelled, target, res)
 		if err != nil {
 			return err
 		}
-		if at != nil {
-			res.Traced = target
-			if at.walk() == nil {
-				res.Trace, err = s.wayTo(ctx, at)
-			}
+		if at == nil {
+			continue
+		}
+		t := Trace{Target: target}
+		switch {
+		case at.walk() != nil:
+		case s.tracesBack():
+			t.Steps, err = s.wayTo(uncancelled, at)
+		default:
+			t.Alone = true
+			t.Steps = []Step{{State: make([]uint64, s.words), Action: -1}}
+			err = s.visited.load(uncancelled, []uint64{at.task}, t.Steps[0].State)
+			_, err = s.share(uncancelled, 0, err)
+		}
+		if err != nil {
+			return err
+		}
+		if res.Traces = append(res.Traces, t); len(res.Traces) == 1 && !t.Alone {
+			res.Trace, res.Traced = t.Steps, target
+		}
+		if !s.opts.TraceEach {
+			return nil
+		}
+		if res.TracesCut, err = s.cut(ctx, uncancelled, nil); err != nil || res.TracesCut {
 			return err
 		}
 	}
 	return nil
+}
+
+// tracesBack reports whether the search finds ways to its states.
+func (s *search) tracesBack() bool { return s.opts.Order == BreadthFirst && s.opts.Resume == "" }
+
+// cut reports whether a rank has been interrupted.
+func (s *search) cut(ctx, uncancelled context.Context, failure error) (bool, error) {
+	mine := uint64(0)
+	if ctx.Err() != nil {
+		mine = 1
+	}
+	all, err := s.share(uncancelled, mine, failure)
+	return slices.Contains(all, 1), err
+}
+
+// shown is a state of the lowest level that shows a target: nil if there is none, or it is not
+// known.
+func (s *search) shown(ctx, uncancelled context.Context, target int, res *Result) (*place, error) {
+	if s.opts.TraceEach && target >= 0 && res.Findings[target] > 1 {
+		if !s.tracesBack() || s.fingerprints() {
+			return nil, nil
+		}
+		return s.peak(ctx, uncancelled, target, res)
+	}
+	at, err := s.firstWitness(uncancelled, target)
+	if at != nil && !s.tracesBack() && s.fingerprints() {
+		return nil, err // its name does not give it back
+	}
+	return at, err
+}
+
+// peak is a state of the lowest level that shows the largest value of a finding; nil if only a walk
+// has come to one. Each rank expands the states of its log until one shows it. Collective.
+func (s *search) peak(ctx, uncancelled context.Context, target int, res *Result) (*place, error) {
+	first, failure := s.firstPeak(ctx, uncancelled, target, res)
+	if cut, err := s.cut(ctx, uncancelled, failure); err != nil || cut {
+		res.TracesCut = cut
+		return nil, err
+	}
+	mine := place{}
+	if first != nil {
+		mine = place{task: first.task, level: first.level + 1}
+	}
+	levels, err := s.share(uncancelled, mine.level, nil)
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := s.share(uncancelled, mine.task, nil)
+	if err != nil {
+		return nil, err
+	}
+	var at *place
+	for rank, level := range levels {
+		if level > 0 && (at == nil || level-1 < at.level) {
+			at = &place{task: tasks[rank], level: level - 1}
+		}
+	}
+	return at, nil
+}
+
+// firstPeak is the first state of this rank's log, and on rank 0 of the initial states, that shows
+// the largest value of a finding; nil if none does, or the context ends.
+func (s *search) firstPeak(ctx, uncancelled context.Context, target int, res *Result) (
+	_ *place, err error) {
+	defer s.recoverPanic(&err)
+	e, err := s.anotherExpander()
+	if err != nil {
+		return nil, err
+	}
+	var out []uint64
+	look := func(tasks, states []uint64, level uint64) (*place, error) {
+		for i, task := range tasks {
+			if out, err = e.Expand(states[i*s.words:][:s.words:s.words], out[:0]); err != nil {
+				return nil, err
+			}
+			if e.Findings()[target] >= res.Findings[target] {
+				return &place{task: task, level: level}, nil
+			}
+		}
+		return nil, ctx.Err()
+	}
+	if s.job.Rank() == 0 {
+		tasks := make([]uint64, len(s.initial)/s.words)
+		if err := s.visited.names(slices.Clone(s.initial), tasks); err != nil {
+			return nil, err
+		}
+		if at, err := look(tasks, s.initial, 0); at != nil || err != nil {
+			return at, ignoreCut(err)
+		}
+	}
+	states := make([]uint64, blockTasks*s.words)
+	for level := range res.Depth {
+		for tasks := range s.worker.log.blocks(level) {
+			if err := s.visited.load(uncancelled, tasks, states[:len(tasks)*s.words]); err != nil {
+				return nil, err
+			}
+			if at, err := look(tasks, states, level+1); at != nil || err != nil {
+				return at, ignoreCut(err)
+			}
+		}
+	}
+	return nil, nil
+}
+
+// ignoreCut drops the error of a context that has ended.
+func ignoreCut(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
 }
 
 // firstWitness finds a witness in the lowest level that has one; nil when there is none.

@@ -208,7 +208,14 @@ func (w *worker) expand(ctx context.Context) error {
 	w.countDone()
 	// After a failure they stay: the others may be about to write a checkpoint.
 	w.todo, w.given, w.at, w.counted = w.todo[:0], 0, 0, 0
-	return w.publish(ctx)
+	if err := w.publish(ctx); err != nil || w.opts.MaxStates == 0 {
+		return err
+	}
+	states, err := w.control.states(ctx)
+	if err != nil || states < w.opts.MaxStates {
+		return err
+	}
+	return w.stopAll(ctx, stopLimit)
 }
 
 // settleAndGather inserts the successors of some states, and gathers the next ones: at the
