@@ -27,9 +27,24 @@
 // memory of all ranks. States of up to 63 bits are words of that set, longer ones are trees of
 // parts that are stored once.
 // Each state is checked when it is expanded. The search ends at the first violation:
-// of a property that holds always, or a deadlock, unless Model.Deadlocks allows it. Then the trace
-// is a shortest way there: the states of a level are expanded again, back to an initial one. A
-// model that only asks for states that are to be found ends when all are.
+// of a property that holds always, or a deadlock, unless Model.Deadlocks allows it. A
+// model that only asks for states that are to be found ends when all are. With Options.Continue,
+// the flag --continue, a violation does not end the search, and all are found. MaxDepth and
+// MaxStates (--max-depth, --max-states) end it at a limit; then the answers that rest on all states
+// are Unknown, and the exit code is 3.
+//
+// # Traces
+//
+// Each property has a trace of its own, in Result.Traces: to a violation, to a deadlock, and to a
+// state that was to be found. So a puzzle needs no negation: with
+// check.Sometimes("four gallons", four) the trace is the solution. It is a shortest one. The states
+// of a level are expanded again, back to an initial one, which takes at most as long as the search
+// for each trace. Reports have the first and the last state in full, and between them the actions
+// and what they change; JSON has all states and what changes. The name of an action may have its
+// parameters, as in fmt.Sprintf("fill %d", jug).
+//
+// In any order (--order any), and after a checkpoint was resumed, the way to a state is not known,
+// and the trace is that state alone.
 //
 // # Paths
 //

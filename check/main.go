@@ -26,7 +26,7 @@ import (
 const (
 	exitFailure    = 1 // the model is wrong, or memory, files or other ranks did not allow it
 	exitUsage      = 2
-	exitIncomplete = 3 // memory is full, or a rank was lost
+	exitIncomplete = 3 // memory is full, a rank was lost, or a limit was reached
 	exitViolated   = 12
 	exitInterrupt  = 130
 )
@@ -77,8 +77,8 @@ func (m Model[S]) simulate(ctx context.Context, job rma.Job, opts Simulation) (o
 // model, or the one that an argument names. Started by farhash run, mpirun, srun or torchrun
 // every process is a rank; else the ranks are goroutines. The exit code is 0 if all that was asked
 // is known and nothing is violated, 12 if something is violated, or a state is not there that is to
-// be found, 3 if memory is full or a rank was lost, 130 after an interrupt, 2 for wrong flags, and
-// 1 for other errors.
+// be found, 3 if memory is full, a rank was lost or a limit was reached, 130 after an interrupt,
+// 2 for wrong flags, and 1 for other errors.
 func Main(first program, more ...program) { os.Exit(run(append([]program{first}, more...))) }
 
 func run(models []program) int {
@@ -153,6 +153,7 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		"bfs, level by level, which gives shortest paths; or any")
 	set.BoolVar(&fingerprint, "fingerprint", false, "keep 63 bits of a hash of each state that "+
 		"is longer: a state may be missed, and the probability is shown")
+	opts.registerExtent(set)
 	set.BoolVar(&f.simulate, "simulate", false, "walk at random instead of searching, until "+
 		"something is violated")
 	set.IntVar(&f.simulation.Depth, "depth", 100, "steps of a random walk")
@@ -181,7 +182,7 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 	case opts.CheckpointEvery <= 0:
 		return f, opts, fmt.Errorf("--every must be positive, not %v", opts.CheckpointEvery)
 	}
-	if err := f.checkSimulation(set); err != nil {
+	if err := errors.Join(opts.checkExtent(set), f.checkSimulation(set)); err != nil {
 		return f, opts, err
 	}
 	f.model = models[max(slices.Index(names, set.Arg(0)), 0)]
@@ -192,6 +193,28 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		}
 	}
 	return f, opts, nil
+}
+
+// registerExtent adds the flags that say how far to search.
+func (o *Options) registerExtent(set *pflag.FlagSet) {
+	set.BoolVar(&o.Continue, "continue", false, "search on after a violation, for all others")
+	set.Uint64Var(&o.MaxDepth, "max-depth", 0, "expand no states that are deeper "+
+		"(default: no limit)")
+	set.Uint64Var(&o.MaxStates, "max-states", 0, "end the search once so many states are found "+
+		"(default: no limit)")
+}
+
+// checkExtent refuses limits that are none.
+func (o *Options) checkExtent(set *pflag.FlagSet) error {
+	switch {
+	case o.MaxDepth > 0 && o.Order == explore.AnyOrder:
+		return errors.New("--max-depth needs --order bfs: no other order has levels")
+	case set.Changed("max-depth") && o.MaxDepth == 0,
+		set.Changed("max-states") && o.MaxStates == 0:
+		return errors.New("--max-depth and --max-states are at least 1; without them there is " +
+			"no limit")
+	}
+	return nil
 }
 
 // checkSimulation refuses flags that do not go together.
@@ -206,7 +229,7 @@ func (f *flags) checkSimulation(set *pflag.FlagSet) error {
 		}
 	}
 	walks, search := []string{"depth", "walks", "seed"}, []string{"mem", "order", "fingerprint",
-		"checkpoint", "every", "resume"}
+		"checkpoint", "every", "resume", "continue", "max-depth", "max-states"}
 	for _, name := range walks {
 		if !f.simulate && set.Changed(name) {
 			return fmt.Errorf("--%s is for random walks; it needs --simulate", name)
@@ -257,6 +280,7 @@ type object struct {
 	Deadlocks  uint64         `json:"deadlocks"`
 	Complete   bool           `json:"complete"`
 	Reason     explore.Reason `json:"reason,omitempty"`
+	Detail     string         `json:"detail,omitempty"` // of reason
 	Ranks      int            `json:"ranks"`
 	Seconds    float64        `json:"seconds"`
 	StateBytes float64        `json:"bytesPerState,omitempty"` // of 100,000 states and more
@@ -266,6 +290,8 @@ type object struct {
 	Shown      string         `json:"shown,omitempty"`
 	Path       []objectStep   `json:"path,omitempty"`
 	Back       *int           `json:"back,omitempty"` // the step of path that it repeats from
+	Traces     []objectTrace  `json:"traces,omitempty"`
+	TracesCut  bool           `json:"tracesCut,omitempty"` // interrupted before all were found
 }
 
 // simulatedObject is a result of Simulate as it is printed with --json.
@@ -303,8 +329,9 @@ type objectAnswer struct {
 }
 
 type objectStep struct {
-	Action string `json:"action,omitempty"`
-	State  string `json:"state"`
+	Action  string   `json:"action,omitempty"`
+	State   string   `json:"state"`
+	Changes []change `json:"changes,omitempty"` // since the state before
 }
 
 func newObject[S any](name string, r *Result[S]) object {
@@ -312,7 +339,8 @@ func newObject[S any](name string, r *Result[S]) object {
 		Deadlocks: r.Deadlocks, Complete: r.Complete, Reason: r.Reason, Ranks: r.Ranks,
 		Seconds: r.Elapsed.Seconds(), StateBytes: r.StateBytes(), Shown: r.Shown,
 		Encoding: string(r.Encoding), Properties: objectAnswers(r.Properties),
-		Path: objectPath(r.Path)}
+		Path: objectPath(r.Path), Detail: r.Detail, Traces: objectTraces(r.Traces),
+		TracesCut: r.TracesCut}
 	if r.Encoding == explore.EncodingFingerprint {
 		o.Missed = &r.Missed
 	}
@@ -336,8 +364,12 @@ func objectAnswers(properties []Verdict) []objectAnswer {
 }
 
 func objectPath[S any](path []Step[S]) (all []objectStep) {
-	for _, step := range path {
-		all = append(all, objectStep{step.Action, text(step.State)})
+	for i, step := range path {
+		o := objectStep{Action: step.Action, State: text(step.State)}
+		if i > 0 {
+			o.Changes = differences(path[i-1].State, step.State)
+		}
+		all = append(all, o)
 	}
 	return all
 }

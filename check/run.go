@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -28,18 +27,19 @@ type Options struct {
 	CheckpointEvery time.Duration
 	Resume          string
 	Warn            func(error)
+
+	// Continue searches on after a violation, for others: each has a trace.
+	Continue            bool
+	MaxDepth, MaxStates uint64
 }
 
 // search is how package explore is to search for a model.
 func (m *system[S]) search(o Options) explore.Options {
-	x := explore.Options{Order: o.Order, Encoding: o.Encoding, Mem: o.Mem, MemWhole: o.MemWhole,
+	return explore.Options{Order: o.Order, Encoding: o.Encoding, Mem: o.Mem, MemWhole: o.MemWhole,
 		Access: o.Access, Progress: o.Progress, Checkpoint: o.Checkpoint,
 		CheckpointEvery: o.CheckpointEvery, Resume: o.Resume, Warn: o.Warn,
-		ModelID: m.identity()}
-	if o.Order != explore.AnyOrder && o.Resume == "" {
-		x.Trace = m.violations()
-	}
-	return x
+		ModelID: m.identity(), Trace: m.targets(), TraceEach: true, MaxDepth: o.MaxDepth,
+		MaxStates: o.MaxStates}
 }
 
 // Answer is what is known about a property.
@@ -66,6 +66,8 @@ type Result[S any] struct {
 	// Back is the step of Path from which on it repeats for ever: its last step leads there again.
 	// It is -1 where nothing repeats, as in a path that ends in a deadlock.
 	Back int
+	// Traces are the paths to all that was found, violations first.
+	Traces []Trace[S]
 
 	pathEnds bool // Path is along a path that ends in a deadlock
 }
@@ -107,7 +109,11 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 	var paths pathAnswers
 	search := s.search(opts)
 	search.After = s.afterwards(&paths)
-	res, err := explore.Run(ctx, job, s, search)
+	var model explore.Model = s
+	if opts.Continue {
+		model = continuing[S]{s}
+	}
+	res, err := explore.Run(ctx, job, model, search)
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +126,10 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 			r.Shown = v.Name
 		}
 	}
-	if res.Trace != nil {
-		r.Shown = s.nameOf(res.Traced)
-		r.Path, err = s.path(res.Trace)
-	}
-	if err == nil {
+	if err = s.takeTraces(r); err == nil {
 		err = s.takePaths(r, paths)
 	}
+	r.takeLasso()
 	return r, err
 }
 
@@ -141,20 +144,6 @@ func (m *system[S]) identity() string {
 		id += fmt.Sprintf(", %d %q", p.Kind, p.Name)
 	}
 	return id
-}
-
-// violations are the findings that end a search.
-func (m *system[S]) violations() []int {
-	var all []int
-	if !m.Deadlocks {
-		all = append(all, findingDeadlock)
-	}
-	for i, p := range m.Properties {
-		if p.Kind == HoldsAlways {
-			all = append(all, findingProperties+i)
-		}
-	}
-	return all
 }
 
 func (m *system[S]) nameOf(finding int) string {
@@ -248,7 +237,8 @@ func (r *Result[S]) Report() string {
 	}
 	reportAnswers(&b, r.Properties)
 	if !r.Complete && r.Reason != explore.Decided {
-		fmt.Fprintf(&b, "INCOMPLETE: %s %s\n", r.Reason, r.Detail)
+		fmt.Fprintln(&b, strings.TrimSuffix(fmt.Sprintf("INCOMPLETE: %s: %s", r.Reason, r.Detail),
+			": "))
 	}
 	if r.Swept != nil && r.Swept.Reason != "" {
 		fmt.Fprintf(&b, "INCOMPLETE along paths: %s: %s\n", r.Swept.Reason, r.Swept.Detail)
@@ -258,15 +248,7 @@ func (r *Result[S]) Report() string {
 			fmt.Fprintf(&b, "NOT FOUND: %s\n", v.Name)
 		}
 	}
-	if r.Shown != "" {
-		reportPath(&b, r.Shown, r.Path)
-	}
-	switch {
-	case r.Back >= 0:
-		fmt.Fprintf(&b, "  and so on for ever: this is the state after step %d\n", r.Back)
-	case r.pathEnds:
-		fmt.Fprintf(&b, "  and nothing can happen any more\n")
-	}
+	r.reportTraces(&b)
 	return b.String()
 }
 
@@ -278,55 +260,5 @@ func reportAnswers(b *strings.Builder, properties []Verdict) {
 			fmt.Fprintf(b, ", unless a state was missed (probability %.2g)", v.Missed)
 		}
 		fmt.Fprintln(b)
-	}
-}
-
-// reportPath writes what is violated, and the path there, if it is known.
-func reportPath[S any](b *strings.Builder, shown string, path []Step[S]) {
-	if shown == deadlockName {
-		fmt.Fprintf(b, "VIOLATED: a state has no next one")
-	} else {
-		fmt.Fprintf(b, "VIOLATED: %s", shown)
-	}
-	if path == nil {
-		fmt.Fprintln(b)
-		return
-	}
-	fmt.Fprintf(b, ", after %s:\n", plural.Of(len(path)-1, "step"))
-	for i, step := range path {
-		if i == 0 {
-			fmt.Fprintf(b, "  begin  %s\n", text(step.State))
-			continue
-		}
-		fmt.Fprintf(b, "  %s  %s\n", step.Action, changes(path[i-1].State, step.State))
-	}
-}
-
-// changes says what differs between two states.
-func changes(before, after any) string {
-	var all []string
-	compare("", reflect.ValueOf(before), reflect.ValueOf(after), &all)
-	if len(all) == 0 {
-		return "changes nothing"
-	}
-	return strings.Join(all, ", ")
-}
-
-// compare appends what differs in two values of a type.
-func compare(name string, a, b reflect.Value, to *[]string) {
-	switch {
-	case a.Kind() == reflect.Struct && a.NumField() > 0:
-		for i := range a.NumField() {
-			compare(name+"."+a.Type().Field(i).Name, a.Field(i), b.Field(i), to)
-		}
-		return
-	case a.Kind() == reflect.Array:
-		for i := range a.Len() {
-			compare(fmt.Sprintf("%s[%d]", name, i), a.Index(i), b.Index(i), to)
-		}
-		return
-	}
-	if x, y := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); x != y {
-		*to = append(*to, fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(name, "."), x, y))
 	}
 }

@@ -389,6 +389,6 @@ func (r *Simulated[S]) Report() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "walk %d, perhaps not on a shortest path:\n", r.Walk)
-	reportPath(&b, r.Shown, r.Path)
+	(&Trace[S]{Name: r.Shown, Violation: true, Path: r.Path, Back: -1}).report(&b)
 	return b.String()
 }
