@@ -19,6 +19,7 @@ typedef struct {
 	fr_ticket tickets[FH_TICKETS];
 	fu_op *waiting, *last; // what is shipped there and has no ticket
 	int asks;              // requests from there that are not answered
+	fr_claim claims[FH_TICKETS]; // of those that are not stored yet
 } fu_peer_t;
 
 struct fu_job {
@@ -39,6 +40,7 @@ struct fu_job {
 	fu_window *windows;
 	uint64_t serial; // of the last request
 	fr_inbox inbox;
+	fr_store store; // for its requests
 };
 
 struct fu_window {
@@ -91,6 +93,7 @@ int fu_open_ships(fu_job *job);
 void fu_ship(fu_op *op);
 void fu_ship_on(fu_peer_t *peer);
 void fu_unship(fu_op *op);
+void fu_unclaim(fu_peer_t *peer);
 //	order.c     what waits for what; operations end
 int fu_clashes(const fu_queue *q, const fu_op *op);
 void fu_count(fu_queue *q, const fu_op *op, int by);

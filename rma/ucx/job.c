@@ -64,6 +64,7 @@ int fu_open(int rank, int size, const char *transports, const char *devices, fu_
 	if (job && peers) {
 		job->rank = rank;
 		job->size = size;
+		fu_limit(job, FH_STORE_BYTES);
 		err = start(job, transports, devices);
 	}
 	if (err) {

@@ -18,6 +18,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
@@ -72,6 +73,7 @@ type overrides struct {
 	careless   bool // in the litmus test the owner of memory loses updates
 	dies       bool // it closes its connection when ranks have exchanged their hosts
 	hasty      bool // Close does not wait until the others have left
+	store      int  // bytes for requests of others; 0: as many as there are
 }
 
 // atomicsMode says whether processor atomics agree with UCX's.
@@ -178,9 +180,26 @@ func (j *member) serveOthers() error {
 			code = C.FH_UNSERVED
 		}
 		C.fu_answer(j.c, request, code, C.int(words))
+		if invariant.Enabled {
+			s := j.stored()
+			invariant.Check(s.sound, "the memory for requests is %+v", s)
+		}
 	}
 	j.inbox.Begin(unsafe.Pointer(C.fu_inbox(j.c)))
 	return nil
+}
+
+// stored is what the requests of others have of the memory for them.
+type stored struct {
+	used, limit int
+	waiting     int  // claims that wait for room
+	sound       bool // the limit is kept, and no claim waits for which there is room
+}
+
+func (j *member) stored() stored {
+	var now C.fr_store
+	sound := C.fu_stored(j.c, &now)
+	return stored{int(now.used), int(now.limit), int(now.waiting), sound != 0}
 }
 
 // connectVariable has UCX wait for no connection over TCP while it holds the worker: to a host
@@ -194,9 +213,13 @@ func (j *member) open() C.int {
 	C.fu_filter_log(0)
 	transports := append([]byte(j.p.transports), 0)
 	devices := append([]byte(j.netDevices()), 0)
-	return C.fu_open(C.int(j.rank), C.int(j.size),
+	code := C.fu_open(C.int(j.rank), C.int(j.size),
 		(*C.char)(unsafe.Pointer(unsafe.SliceData(transports))),
 		(*C.char)(unsafe.Pointer(unsafe.SliceData(devices))), &j.c)
+	if code == 0 && j.p.store > 0 {
+		C.fu_limit(j.c, C.int64_t(j.p.store))
+	}
+	return code
 }
 
 // fault is an error of UCX with its text.

@@ -68,6 +68,7 @@ static void closeLost(fu_job *job) {
 		}
 		fu_unpark(p);
 		fu_ship_on(p);
+		fu_unclaim(p);
 		for (fu_queue *q = job->queues; q; q = q->next)
 			fu_orphan(q, r);
 	}

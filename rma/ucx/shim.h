@@ -36,15 +36,17 @@ typedef struct {
 	uint64_t serial; // of the request
 	uint32_t window; // its number
 	int32_t rank;    // who sends this
-	int32_t ticket;
-	int32_t room; // for the answer, in words; in an answer: a code
+	uint8_t ticket;
+	uint8_t turn;  // FH_WHOLE, FH_ASKS or FH_GRANTED
+	int16_t words; // of the request
+	int32_t room;  // for the answer, in words; in an answer: a code
 } fu_note;
 
 typedef struct fu_op {
 	FR_OP(fu_window)
 	fu_queue *queue;
 	fr_ticket *ticket;  // of what is shipped and on its way
-	fu_note note;       // with it: here, as UCX may read it when the ticket is another's
+	fu_note note, again; // with it: here, as UCX may read it when the ticket is another's
 	struct fu_op *next; // put that the same flush completes, or what waits for the same rank
 	uint8_t waits;      // answers of UCX that are to come
 } fu_op;
@@ -59,4 +61,6 @@ int fu_drained(fu_queue *q);
 int fu_free_queue(fu_queue *q);
 
 fr_inbox *fu_inbox(fu_job *job);
+void fu_limit(fu_job *job, int64_t bytes); // for requests of others
+int fu_stored(fu_job *job, fr_store *now); // whether it is sound
 void fu_answer(fu_job *job, void *request, int code, int words);

@@ -16,6 +16,7 @@ enum { REQUEST = 1, ANSWER }; // numbers of active messages
 typedef struct {
 	fr_request request; // first: it is what Go has
 	fu_job *job;
+	int64_t bytes; // that it has claimed
 	fu_note note;
 	uint64_t words[];
 } parcel;
@@ -49,6 +50,15 @@ static void requestSent(void *request, ucs_status_t status, void *arg) {
 	fu_ship_on(p);
 }
 
+// sendWith sends a note, and with it so many words of a request.
+static void sendWith(fu_op *op, ucp_ep_h ep, const fu_note *note, int64_t words) {
+	ucp_request_param_t with = params(requestSent, op);
+	with.flags |= UCP_AM_SEND_FLAG_REPLY;
+	void *request = ucp_am_send_nbx(ep, REQUEST, note, sizeof *note, op->buf, words * 8, &with);
+	if (!UCS_PTR_IS_PTR(request))
+		left(op, UCS_PTR_STATUS(request));
+}
+
 static void sendRequest(fu_peer_t *p, fr_ticket *t, fu_op *op) {
 	ucp_ep_h ep;
 	int err = fu_reach(p->job, p->rank, &ep);
@@ -58,16 +68,24 @@ static void sendRequest(fu_peer_t *p, fr_ticket *t, fu_op *op) {
 	}
 	t->op = op;
 	t->taken = 1;
+	int asks = op->words > p->job->store.unaskedWords;
 	op->note = (fu_note){.serial = ++p->job->serial, .window = op->window->number,
-		.rank = p->job->rank, .ticket = t - p->tickets, .room = op->room};
+		.rank = p->job->rank, .ticket = t - p->tickets, .turn = asks ? FH_ASKS : FH_WHOLE,
+		.words = op->words, .room = op->room};
+	op->again = op->note;
 	op->ticket = t;
 	op->waits = 2; // for the end of sending and for the answer
-	ucp_request_param_t with = params(requestSent, op);
-	with.flags |= UCP_AM_SEND_FLAG_REPLY;
-	void *request = ucp_am_send_nbx(ep, REQUEST, &op->note, sizeof op->note, op->buf,
-		op->words * 8, &with);
-	if (!UCS_PTR_IS_PTR(request))
-		left(op, UCS_PTR_STATUS(request));
+	sendWith(op, ep, &op->note, asks ? 0 : op->words);
+}
+
+// sendGranted sends a request for which there is room now.
+static void sendGranted(fu_peer_t *p, fu_op *op) {
+	ucp_ep_h ep;
+	if (op->again.turn == FH_GRANTED || fu_reach(p->job, p->rank, &ep))
+		return;
+	op->again.turn = FH_GRANTED;
+	op->waits++;
+	sendWith(op, ep, &op->again, op->words);
 }
 
 // fu_ship_on sends what waits for a ticket, in the order in which it came, once UCX has
@@ -109,7 +127,7 @@ static fu_peer_t *sender(fu_job *job, const void *header, size_t bytes, fu_note 
 	if (bytes != sizeof *n)
 		return NULL;
 	memcpy(n, header, sizeof *n);
-	if (n->rank < 0 || n->rank >= job->size || n->ticket < 0 || n->ticket >= FH_TICKETS)
+	if (n->rank < 0 || n->rank >= job->size || n->ticket >= FH_TICKETS)
 		return NULL;
 	return &job->peers[n->rank];
 }
@@ -131,6 +149,10 @@ static ucs_status_t answered(void *arg, const void *header, size_t headerBytes, 
 	fu_op *op = t->op;
 	if (!op || op->note.serial != n.serial)
 		return UCS_OK;
+	if (n.room == FH_GRANT) {
+		sendGranted(p, op);
+		return UCS_OK;
+	}
 	t->op = NULL;
 	if (n.room != 0) {
 		op->error = n.room == FH_UNSERVED || n.room == FH_LOST ? n.room : FH_GARBLED;
@@ -147,20 +169,85 @@ static ucs_status_t answered(void *arg, const void *header, size_t headerBytes, 
 	return UCS_OK;
 }
 
-static void refusalSent(void *request, ucs_status_t status, void *note) {
+static void noteSent(void *request, ucs_status_t status, void *note) {
 	(void)status;
 	ucp_request_free(request);
 	free(note);
 }
 
-// refuse answers a request at once, at an endpoint.
-static void refuse(fu_peer_t *p, ucp_ep_h ep, const fu_note *n, int code) {
+// tell answers a request by a code alone, at an endpoint.
+static void tell(fu_job *job, ucp_ep_h ep, uint64_t serial, int ticket, int code) {
 	fu_note *note = fr_calloc(1, sizeof *note);
-	*note = (fu_note){.serial = n->serial, .rank = p->job->rank, .ticket = n->ticket,
-			.room = code};
-	ucp_request_param_t with = params(refusalSent, note);
-	if (!UCS_PTR_IS_PTR(ucp_am_send_nbx(ep, ANSWER, note, sizeof *note, NULL, 0, &with)))
+	*note = (fu_note){.serial = serial, .rank = job->rank, .ticket = ticket, .room = code};
+	ucp_request_param_t with = params(noteSent, note);
+	if (UCS_PTR_IS_PTR(ucp_am_send_nbx(ep, ANSWER, note, sizeof *note, NULL, 0, &with)))
+		ucp_worker_signal(job->worker); // the thread sends the rest
+	else
 		free(note);
+}
+
+// refuse answers a request at once.
+static void refuse(fu_peer_t *p, ucp_ep_h ep, const fu_note *n, int code) {
+	tell(p->job, ep, n->serial, n->ticket, code);
+}
+
+// grant has the requests sent that there is room for now. The claims of a lost rank are ended soon.
+static void grant(fu_job *job) {
+	fr_claim *c;
+	ucp_ep_h ep;
+	while ((c = fr_next_claim(&job->store)))
+		if (!fu_reach(job, c->from, &ep))
+			tell(job, ep, c->serial, c->ticket, FH_GRANT);
+}
+
+// fu_unclaim ends the claims of a rank that is lost. It may be alive: see answer.
+void fu_unclaim(fu_peer_t *p) {
+	for (int i = 0; i < FH_TICKETS; i++) {
+		fr_claim *c = &p->claims[i];
+		if (c->state == FH_UNCLAIMED)
+			continue;
+		fr_end_claim(&p->job->store, c);
+		p->asks--;
+		if (p->open)
+			tell(p->job, p->open, c->serial, c->ticket, FH_LOST);
+	}
+	grant(p->job);
+}
+
+// drop frees a parcel.
+static void drop(parcel *in) {
+	fu_job *job = in->job;
+	fr_give_back(&job->store, in->bytes);
+	free(in);
+	grant(job);
+}
+
+// lawful reports whether a rank may send a request.
+static int lawful(fu_peer_t *p, const fu_note *n, const ucp_am_recv_param_t *param, size_t bytes,
+	int64_t claims) {
+	const fr_claim *c = &p->claims[n->ticket];
+	if (n->room < 0 || n->room > FH_SHIP_WORDS || n->words < 1 || n->words > FH_SHIP_WORDS ||
+		!whole(param, bytes, FH_SHIP_WORDS) ||
+		bytes / 8 != (size_t)(n->turn == FH_ASKS ? 0 : n->words))
+		return 0;
+	if (n->turn == FH_GRANTED)
+		return c->state == FH_ROOM && c->serial == n->serial && c->bytes == claims;
+	return c->state == FH_UNCLAIMED && p->asks < FH_TICKETS;
+}
+
+// hasRoom reports whether a request can be stored. Otherwise its claim waits.
+static int hasRoom(fu_job *job, fr_claim *c, const fu_note *n, int64_t claims) {
+	if (n->turn == FH_GRANTED) { // the room is the request's now
+		c->state = FH_UNCLAIMED;
+		return 1;
+	}
+	job->peers[n->rank].asks++;
+	if (n->turn == FH_WHOLE && fr_claim_now(&job->store, claims))
+		return 1;
+	*c = (fr_claim){.serial = n->serial, .bytes = claims, .from = n->rank, .ticket = n->ticket};
+	fr_claim_later(&job->store, c);
+	grant(job);
+	return 0;
 }
 
 // asked puts a request into the inbox.
@@ -176,18 +263,20 @@ static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, voi
 		refuse(p, param->reply_ep, &n, FH_LOST);
 		return UCS_OK;
 	}
-	if (p->asks == FH_TICKETS || n.room < 0 || n.room > FH_SHIP_WORDS || bytes == 0 ||
-		!whole(param, bytes, FH_SHIP_WORDS)) {
+	int64_t claims = sizeof(parcel) + ((int64_t)n.words + n.room) * 8;
+	if (!lawful(p, &n, param, bytes, claims)) {
 		refuse(p, param->reply_ep, &n, FH_GARBLED);
 		return UCS_OK;
 	}
-	parcel *in = fr_calloc(1, sizeof *in + bytes + n.room * 8);
+	if (!hasRoom(job, &p->claims[n.ticket], &n, claims))
+		return UCS_OK;
+	parcel *in = fr_calloc(1, claims);
+	in->bytes = claims;
 	in->request = (fr_request){.request = in->words, .answer = in->words + bytes / 8,
 		.words = bytes / 8, .room = n.room, .window = n.window, .from = n.rank};
 	in->job = job;
 	in->note = n;
 	memcpy(in->words, data, bytes);
-	p->asks++;
 	fr_put(&job->inbox, &in->request);
 	return UCS_OK;
 }
@@ -196,7 +285,7 @@ static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, voi
 static void gone(parcel *in, ucs_status_t status) {
 	if (status != UCS_OK)
 		fu_fail(&in->job->peers[in->request.from]);
-	free(in);
+	drop(in);
 }
 
 static void answerSent(void *request, ucs_status_t status, void *in) {
@@ -212,7 +301,7 @@ static void answer(parcel *in, int code, int words) {
 	if (p->lost) {
 		if (ep) // the rank may be alive; where the endpoint was closed UCX tells it
 			refuse(p, ep, &in->note, FH_LOST);
-		free(in);
+		drop(in);
 		return;
 	}
 	in->note.rank = job->rank;
@@ -235,6 +324,16 @@ void fu_answer(fu_job *job, void *request, int code, int words) {
 }
 
 fr_inbox *fu_inbox(fu_job *job) { return &job->inbox; }
+
+void fu_limit(fu_job *job, int64_t bytes) { fr_limit(&job->store, bytes, job->size); }
+
+int fu_stored(fu_job *job, fr_store *now) {
+	fr_lock(&job->lock);
+	*now = job->store;
+	int sound = fr_is_sound(now);
+	pthread_mutex_unlock(&job->lock);
+	return sound;
+}
 
 static ucs_status_t handle(fu_job *job, unsigned id, ucp_am_recv_callback_t with) {
 	ucp_am_handler_param_t param = {

@@ -19,6 +19,66 @@ fr_ticket *fr_free_ticket(fr_ticket *tickets) {
 	return NULL;
 }
 
+enum { LEAST_WORDS = 16 }; // so long is a message at least that does not ask
+
+void fr_limit(fr_store *s, int64_t bytes, int ranks) {
+	int64_t words = bytes / (FH_STORE_BYTES / FH_UNASKED_BYTES) / (FH_TICKETS * 8) / ranks;
+	s->limit = bytes;
+	s->unaskedWords = words < LEAST_WORDS ? LEAST_WORDS :
+		words > FH_SHIP_WORDS ? FH_SHIP_WORDS : words;
+}
+
+int fr_claim_now(fr_store *s, int64_t bytes) {
+	if (s->first || s->used + bytes > s->limit)
+		return 0;
+	s->used += bytes;
+	return 1;
+}
+
+void fr_claim_later(fr_store *s, fr_claim *c) {
+	c->next = NULL;
+	c->state = FH_CLAIMED;
+	*(s->first ? &s->last->next : &s->first) = c;
+	s->last = c;
+	s->waiting++;
+}
+
+fr_claim *fr_next_claim(fr_store *s) {
+	fr_claim *c = s->first;
+	if (!c || s->used + c->bytes > s->limit)
+		return NULL;
+	s->first = c->next;
+	s->waiting--;
+	s->used += c->bytes;
+	c->state = FH_ROOM;
+	return c;
+}
+
+void fr_end_claim(fr_store *s, fr_claim *c) {
+	if (c->state == FH_ROOM)
+		s->used -= c->bytes;
+	fr_claim *before = NULL;
+	for (fr_claim *at = s->first; at && c->state == FH_CLAIMED; before = at, at = at->next)
+		if (at == c) {
+			*(before ? &before->next : &s->first) = c->next;
+			if (s->last == c)
+				s->last = before;
+			s->waiting--;
+			break;
+		}
+	c->state = FH_UNCLAIMED;
+}
+
+void fr_give_back(fr_store *s, int64_t bytes) { s->used -= bytes; }
+
+int fr_is_sound(const fr_store *s) {
+	int waiting = 0;
+	for (const fr_claim *c = s->first; c; c = c->next)
+		waiting++;
+	return waiting == s->waiting && s->used >= 0 && s->used <= s->limit &&
+		(!s->first || s->used + s->first->bytes > s->limit);
+}
+
 void fr_open(fr_inbox *in) {
 	pthread_mutex_init(&in->lock, NULL);
 	pthread_cond_init(&in->news, NULL);

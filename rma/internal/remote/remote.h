@@ -6,7 +6,7 @@
 
 // Codes that neither UCX nor MPI uses.
 enum { FH_PENDING = -1001, FH_GONE = -1002, FH_UNSERVED = -1003, FH_LOST = -1004,
-	FH_GARBLED = -1005 };
+	FH_GARBLED = -1005, FH_GRANT = -1006 };
 
 // Operations are in slots of a queue. Go writes the slots that it posts to a ring, in order, and
 // says how many they are.
@@ -41,6 +41,44 @@ typedef struct {
 } fr_ticket;
 
 fr_ticket *fr_free_ticket(fr_ticket *tickets); // one of FH_TICKETS; NULL: all are taken
+
+// A rank sets aside memory for the requests of all others, and none is stored that has not claimed
+// its part. A short request comes with its words. A longer one asks first, so that what has not
+// claimed anything is limited as well. A request that there is no room for is dropped, and its claim
+// waits, after all that came before. When its turn has come it has its room, and the rank that sent
+// it is told (FH_GRANT) and sends it again. All that have room are answered without the help of
+// other requests, so a claim waits for others only for a while.
+enum { FH_STORE_BYTES = 32 << 20, FH_UNASKED_BYTES = FH_STORE_BYTES / 4 };
+
+// What comes: a request with its words, the note of one that asks first, one that has room, or the
+// end of one whose sender has given it up.
+enum { FH_WHOLE, FH_ASKS, FH_GRANTED, FH_WITHDRAWN };
+
+enum { FH_UNCLAIMED, FH_CLAIMED, FH_ROOM }; // no claim; it waits; room is set aside
+
+// The claim of a request that is not stored yet: one for each ticket of each rank.
+typedef struct fr_claim {
+	struct fr_claim *next;
+	uint64_t serial;
+	int64_t bytes;
+	int32_t from;
+	uint8_t ticket, state;
+} fr_claim;
+
+typedef struct {
+	int64_t limit, used;
+	int64_t unaskedWords; // so long a request may be that does not ask
+	fr_claim *first, *last; // that wait
+	int waiting;
+} fr_store;
+
+void fr_limit(fr_store *s, int64_t bytes, int ranks); // all of them have the same
+int fr_claim_now(fr_store *s, int64_t bytes); // whether there is room, and no claim waits for it
+void fr_claim_later(fr_store *s, fr_claim *c);
+fr_claim *fr_next_claim(fr_store *s); // gives room to one that waits; NULL: none has
+void fr_end_claim(fr_store *s, fr_claim *c); // with its room, if it has some
+void fr_give_back(fr_store *s, int64_t bytes);
+int fr_is_sound(const fr_store *s); // within the limit, and no claim waits that there is room for
 
 // A request that has come, the first member of a parcel of the engine.
 typedef struct fr_request {
