@@ -53,10 +53,14 @@ type answer struct {
 	NeedMem uint64 `json:"needMem,omitempty"` // bytes
 	Lost    []int  `json:"lostRanks,omitempty"`
 	Saved   string `json:"checkpoint,omitempty"` // to continue from after the loss
-	// Only when asked for and found: the ids of the transitions.
+	// Only when asked for and found: the ids of the transitions, of the first of Traces.
 	Trace *[]string `json:"trace,omitempty"`
 	// TraceByWalk: a random walk has found the trace, and a shorter one may exist.
 	TraceByWalk bool `json:"traceByWalk,omitempty"`
+	// One for each property that a marking shows, or for a deadlock.
+	Traces []netTrace `json:"traces,omitempty"`
+	// TracesCut: a signal came before all of them were found.
+	TracesCut bool `json:"tracesCut,omitempty"`
 	// LiveSeconds is the time for liveness after a complete search.
 	LiveSeconds *float64 `json:"liveSeconds,omitempty"`
 	// PathSeconds is the time for properties that look along paths, after a complete search.
@@ -69,7 +73,6 @@ type answer struct {
 	passes int // sweeps for properties that look along paths
 	detail string
 	traced string // the flag
-	goal   string // that the trace leads to
 	// printed has the names of the properties whose lines are printed already.
 	printed map[string]bool
 }
@@ -85,7 +88,7 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 		Checked: res.Checked, BytesPerState: res.StateBytes(), Encoding: string(res.Encoding),
 		Reason: string(res.Reason), NeedMem: res.NeedMem,
 		Lost: res.Lost, Saved: res.Saved,
-		bits: p.StateBits(), detail: res.Detail,
+		bits: p.StateBits(), detail: res.Detail, TracesCut: res.TracesCut,
 	}
 	if res.Encoding == explore.EncodingFingerprint {
 		a.Missed = &res.Missed
@@ -104,44 +107,18 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 	if res.Order == explore.BreadthFirst {
 		a.Depth = &res.Depth
 	}
-	a.goal = deadlockGoal
 	for _, known := range p.Answers(res) {
 		a.Properties = append(a.Properties, newPropertyAnswer(net, known))
-		switch {
-		case res.Traced == explore.Deadlock, res.Traced != known.Witness:
-		case res.Traced == explore.Stranded:
-			a.goal = strandedGoal(net, known.Transition)
-		default:
-			a.goal = shownGoal(known.Property.Name)
-		}
 	}
-	firings, err := p.Firings(res.Trace)
-	if walk, ok := res.Walks[res.Traced]; ok {
-		a.TraceByWalk = true
-		firings, err = p.Walked(res.Traced, walk)
-	} else if res.Trace == nil {
-		return a, nil
-	}
-	if err != nil {
+	var err error
+	if a.Traces, err = newTraces(net, res, p); err != nil || len(a.Traces) == 0 {
 		return a, err
 	}
-	names := make([]string, len(firings))
-	for i, t := range firings {
-		names[i] = net.Transitions[t].ID
+	if first := &a.Traces[0]; !first.Alone {
+		a.Trace, a.TraceByWalk = &first.Firings, first.ByWalk
 	}
-	a.Trace = &names
 	return a, nil
 }
-
-// What traces lead to.
-const deadlockGoal = "a deadlock"
-
-func strandedGoal(net *petri.Net, transition int) string {
-	return "a marking from which " + printable(net.Transitions[transition].ID) +
-		" never fires again"
-}
-
-func shownGoal(property string) string { return "a marking that shows " + printable(property) }
 
 // decided reports whether the search ended because everything was answered.
 func (a *answer) decided() bool { return a.Reason == string(explore.Decided) }
@@ -280,35 +257,18 @@ func (a *answer) printText(w io.Writer) {
 }
 
 func (a *answer) printTrace(w io.Writer) {
-	switch lost := a.Trace == nil && a.traced == "deadlock"; {
-	case lost && a.Deadlocks > 0:
+	switch lost := len(a.Traces) == 0 && a.traced == "deadlock"; {
+	case lost && a.Deadlocks > 0 && !a.TracesCut && len(a.Lost) == 0:
+		fmt.Fprintln(w, "a deadlock was found, and is not known any more")
+	case lost && a.Deadlocks > 0 && len(a.Lost) > 0:
 		fmt.Fprintln(w, "the firing sequence to the deadlock was lost with a rank")
 	case lost && !a.Complete:
 		fmt.Fprintln(w, "no deadlock was found so far")
 	default:
-		sequence := "shortest firing sequence"
-		if a.TraceByWalk {
-			sequence = "a random walk found a firing sequence, perhaps not a shortest one,"
-		}
-		printTrace(w, sequence, a.goal, a.traced, a.Trace)
+		printTraces(w, "shortest firing sequence", a.traced, a.Traces)
 	}
-}
-
-// printTrace prints what --trace has asked for, of all markings unless that is a witness.
-func printTrace(w io.Writer, sequence, goal, traced string, trace *[]string) {
-	switch {
-	case traced == "":
-	case trace == nil && traced == "witness":
-		fmt.Fprintln(w, "no marking that was found shows an answer")
-	case trace == nil:
-		fmt.Fprintln(w, "no deadlock is reachable")
-	case len(*trace) == 0:
-		fmt.Fprintf(w, "the initial marking is %s\n", goal)
-	default:
-		fmt.Fprintf(w, "%s to %s, %s:\n", sequence, goal, plural.Of(len(*trace), "firing"))
-		for _, id := range *trace {
-			fmt.Fprintf(w, "  %s\n", printable(id))
-		}
+	if a.TracesCut {
+		fmt.Fprintln(w, "INTERRUPTED before all traces were found")
 	}
 }
 

@@ -116,7 +116,7 @@ func flagNames(flag *pflag.Flag) string {
 // valueOf describes the values of a flag.
 func valueOf(flag *pflag.Flag) string {
 	switch flag.Value.Type() {
-	case "int":
+	case "int", "uint64":
 		return "a whole number"
 	case "float64":
 		return "a number"

@@ -41,6 +41,8 @@ type exploreFlags struct {
 	maxNet             string
 	asked              asked
 	every              time.Duration
+	maxDepth           uint64
+	maxStates          uint64
 	walk               float64 // percent
 	resumeCommand      string  // without --resume
 }
@@ -64,7 +66,7 @@ parentheses are known too. A SUM is such as 'tokens(a, b) + tokens(c)'. Names ar
 the net, in double quotes where they have other characters than letters, digits, _ . : -
 and $. A FILE has properties of the Model Checking Contest: on reachability, upper bounds,
 CTL or LTL; --mcc prints the contest's lines. What memory did not suffice for is unknown.
---trace witness shows a shortest way to a marking that answers one, where one marking does.
+--trace witness shows for each a shortest way to a marking that answers it, where one does.
 
 Progress is shown where standard error is a terminal, which ranks that a launcher has
 started do not have.
@@ -75,12 +77,12 @@ fit into little memory with any number of markings; others take more memory and 
 knows no depth, and counts arcs where that does not take long. auto runs both, and the
 first that has all answers ends the other; for up to a million markings explicit answers.
 It is explicit alone under a launcher, with less than 512 MiB of memory, and with --order,
---trace, --checkpoint, --every, --resume, --encoding, --access, --direct and --check.
+--trace, --checkpoint, --every, --resume, --encoding, --access, --direct, --check, --max-*.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank, and shows no
 progress. Otherwise -n ranks run as goroutines of this process.
 
-When memory is full the counts so far are printed and marked INCOMPLETE, with exit code 3.
+When memory is full, or at a limit, counts are marked INCOMPLETE, with exit code 3.
 After Ctrl-C or SIGTERM they are printed and marked as well, with exit code 130 or 143.
 
 A checkpoint is written to FILE.partial, which then replaces the previous checkpoint. If
@@ -131,12 +133,15 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 		"`ORDER` of the search: bfs, level by level, which gives the depth; or any")
 	flags.Var(&once{text: &f.trace}, "trace",
 		"print a firing sequence to a `KIND` of marking: deadlock; or witness, one that answers a "+
-			"property (a shortest one, unless --engine is symbolic)")
+			"property, for each (shortest ones, unless --engine is symbolic; with --order any or "+
+			"--resume the marking alone)")
 	f.asked.register(flags)
 	flags.Float64Var(&f.walk, "walk", 10, "`PERCENT` of the time for random walks towards what "+
 		"properties ask for, 0 to 90; none without properties or with --trace deadlock")
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory of all ranks together, such as 2GiB "+
 		"(default: 80% of the available memory)")
+	flags.Uint64Var(&f.maxDepth, "max-depth", 0, "expand no markings at a depth above `N`")
+	flags.Uint64Var(&f.maxStates, "max-states", 0, "end the search once `N` markings are found")
 	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest `SIZE` of the net's file")
 	flags.StringVar(&f.checkpoint, "checkpoint", "", "checkpoint `FILE`, written every --every")
 	flags.DurationVar(&f.every, "every", 10*time.Minute, "`TIME` between checkpoints")
@@ -184,22 +189,19 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 	case "deadlock":
 		opts.Trace = []int{explore.Deadlock}
 	case "witness":
-		if !f.asked.formulas() {
+		if !f.asked.formulas() && len(f.asked.bounds) == 0 {
 			return opts, errors.New("--trace witness needs a property to show: give --always, " +
-				"--sometimes, --properties or --examination")
+				"--sometimes, --bound, --properties or --examination")
 		}
 	default:
 		return opts, fmt.Errorf("--trace must be deadlock or witness, not %q", f.trace)
 	}
-	if f.trace != "" && opts.Order != explore.BreadthFirst {
-		return opts, errors.New("--trace needs --order bfs: only that finds a shortest one")
+	opts.TraceEach, opts.MaxDepth, opts.MaxStates = true, f.maxDepth, f.maxStates
+	if f.maxDepth > 0 && opts.Order != explore.BreadthFirst {
+		return opts, errors.New("--max-depth needs --order bfs: no other order has levels")
 	}
 	if slices.Contains(f.asked.examinations, "Liveness") && opts.Order != explore.BreadthFirst {
 		return opts, errors.New("--examination Liveness needs --order bfs")
-	}
-	if f.trace != "" && f.resume != "" {
-		return opts, errors.New("--trace and --resume exclude each other: " +
-			"a checkpoint does not contain how its states were reached")
 	}
 	if !(f.walk >= 0 && f.walk <= 90) {
 		return opts, fmt.Errorf("--walk must be 0 to 90 percent, not %v", f.walk)
@@ -380,7 +382,7 @@ func (f *exploreFlags) exitFor(res *explore.Result, caught func() os.Signal) err
 	switch {
 	case reason == explore.Decided, res.Complete && reason == "", reason == explore.Resumed:
 		return nil
-	case reason == explore.MemoryFull:
+	case reason == explore.MemoryFull, reason == explore.LimitReached:
 		return &exitError{code: exitIncomplete}
 	case reason == explore.Interrupted:
 		return &exitError{code: interruptCode(caught)}

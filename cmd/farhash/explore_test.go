@@ -228,7 +228,7 @@ func TestExploreTrace(t *testing.T) {
 		c := execute(t, args...)
 		_, text, _ := strings.Cut(c.stdout.String(),
 			"shortest firing sequence to a deadlock, 4 firings:\n")
-		if len(trace) != 4 || strings.Count(text, "\n") != 4 {
+		if len(trace) != 4 || strings.Count(text, "\n") != 6 {
 			t.Errorf("%q: trace %v, text %s", args, trace, &c.stdout)
 		}
 	}

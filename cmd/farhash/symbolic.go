@@ -42,11 +42,11 @@ type symbolicAnswer struct {
 	Reason     string           `json:"reason,omitempty"`
 	Properties []propertyAnswer `json:"properties,omitempty"`
 	// Only when asked for and found: the ids of the transitions.
-	Trace *[]string `json:"trace,omitempty"`
+	Trace  *[]string  `json:"trace,omitempty"`
+	Traces []netTrace `json:"traces,omitempty"`
 
 	detail string
 	traced string // the flag
-	goal   string // that the trace leads to
 	// printed has the names of the properties whose lines are printed already.
 	printed map[string]bool
 }
@@ -132,20 +132,19 @@ func (a *symbolicAnswer) takeTrace(net *petri.Net, res *diagram.Result) {
 	if res.Trace == nil {
 		return
 	}
-	names := make([]string, len(res.Trace))
-	for i, t := range res.Trace {
-		names[i] = net.Transitions[t].ID
+	t := newNetTrace(net, res.Trace)
+	t.goal = deadlockGoal
+	if res.Traced != diagram.Deadlock {
+		known := res.Answers[res.Traced]
+		t.Property = known.Property.Name
+		switch {
+		case known.Transition >= 0:
+			t.goal = strandedGoal(net, known.Transition)
+		case known.Property.Kind != property.Live:
+			t.goal = shownGoal(t.Property)
+		}
 	}
-	a.Trace, a.goal = &names, deadlockGoal
-	if res.Traced == diagram.Deadlock {
-		return
-	}
-	switch known := res.Answers[res.Traced]; {
-	case known.Transition >= 0:
-		a.goal = strandedGoal(net, known.Transition)
-	case known.Property.Kind != property.Live:
-		a.goal = shownGoal(known.Property.Name)
-	}
+	a.Trace, a.Traces = &t.Firings, []netTrace{t}
 }
 
 // symbolicTechniques are the contest's names for how sets of markings are explored.
@@ -194,7 +193,7 @@ func (a *symbolicAnswer) printText(w io.Writer) {
 	}
 	printProperties(w, a.Properties)
 	if a.Complete || a.traced == "witness" {
-		printTrace(w, "firing sequence", a.goal, a.traced, a.Trace)
+		printTraces(w, "firing sequence", a.traced, a.Traces)
 	}
 	if !a.Complete {
 		fmt.Fprintf(w, "INCOMPLETE: %s%s\n", a.Reason, a.detail)

@@ -124,7 +124,7 @@ func ownFindings(kind property.Kind) int {
 }
 
 // Witnesses are the findings whose witnesses show answers to some of the properties, for
-// explore.Options.Trace.
+// explore.Options.Trace. For bounds that is the case with TraceEach alone.
 func Witnesses(properties []property.Property) []int {
 	var all []int
 	next := findingQuestions
@@ -132,7 +132,7 @@ func Witnesses(properties []property.Property) []int {
 		switch p.Kind {
 		case property.Live:
 			all = append(all, next, explore.Stranded)
-		case property.Always, property.Sometimes:
+		case property.Always, property.Sometimes, property.Bound:
 			all = append(all, next)
 		}
 		next += ownFindings(p.Kind)
@@ -244,7 +244,7 @@ func (p *Packing) Answers(res *explore.Result) []Answer {
 	var all []Answer
 	for i := range p.questions.list {
 		a := p.answer(&p.questions.list[i], res.Findings, res)
-		if walk, ok := res.Walks[a.Witness]; ok {
+		if walk, ok := res.Walks[a.Witness]; ok && a.Property.Kind != property.Bound {
 			a.Walk = &walk
 		}
 		all = append(all, a)
@@ -283,6 +283,7 @@ func (p *Packing) answer(q *question, findings []uint64, res *explore.Result) An
 	switch q.Kind {
 	case property.Bound:
 		a.Value = int64(findings[q.finding]) - 1
+		a.Witness = q.finding // for explore.Options.TraceEach
 		a.Exact = complete || findings[q.finding+1] != 0
 		return a
 	case property.Sometimes:

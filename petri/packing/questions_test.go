@@ -227,16 +227,22 @@ func TestWitnessesAfterOtherQuestions(t *testing.T) {
 		{Kind: property.Sometimes, Formula: formulaOf(t, n, "tokens(p1) >= 2")},
 		{Kind: property.Live},
 		{Kind: property.Always, Formula: formulaOf(t, n, "tokens(p0) >= 2")}}
-	answers, res, firings, err := answersOf(n, 1, all, explore.Options{Trace: Witnesses(all)})
+	answers, res, firings, err := answersOf(n, 1, all, explore.Options{Trace: Witnesses(all),
+		TraceEach: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, i := range []int{2, 4} {
+	for i, want := range map[int]int{1: 3, 2: 2, 4: 2} {
+		if !slices.ContainsFunc(res.Traces, func(tr explore.Trace) bool {
+			return tr.Target == answers[i].Witness && len(tr.Steps) == 1+want
+		}) {
+			t.Errorf("%+v: no way of %d firings in %+v", answers[i], want, res.Traces)
+		}
 		if !slices.Contains(Witnesses(all), answers[i].Witness) {
 			t.Errorf("%v lack the witness of %+v", Witnesses(all), answers[i])
 		}
 	}
-	if len(firings) != 2 || res.Traced != answers[2].Witness && res.Traced != answers[4].Witness {
+	if len(firings) != 3 || res.Traced != answers[1].Witness {
 		t.Errorf("%+v after %v", res, firings)
 	}
 }

@@ -235,6 +235,15 @@ func (p *Packing) Firings(trace []explore.Step) ([]int, error) {
 	return firings, nil
 }
 
+// Marking has the tokens of a packed marking, by place.
+func (p *Packing) Marking(state []uint64) []int64 {
+	marking := make([]int64, len(p.net.Places))
+	for place := range marking {
+		marking[place] = p.tokens(state, place)
+	}
+	return marking
+}
+
 // successor is the transition that gives the successor of that number in the order of Expand; -1
 // if there is none.
 func (p *Packing) successor(marking []int64, number int) int {

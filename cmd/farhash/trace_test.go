@@ -1,0 +1,71 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each property that a marking shows has a trace of its own, also a bound.
+func TestTracesOfProperties(t *testing.T) {
+	path := family(t, "philosophers", "4")
+	asked := []string{"explore", path, "-q", "--walk", "0", "--trace", "witness",
+		"--sometimes", "deadlock", "--always", "tokens(Eat_1) = 0",
+		"--bound", "tokens(Eat_1, Eat_2, Eat_3, Eat_4)", "--sometimes", "tokens(Eat_1) = 2"}
+	o := exploreJSON(t, append(asked, "--json", "-n", "2")...)
+	firings := map[string]int{"sometimes deadlock": 4, "always tokens(Eat_1) = 0": 2,
+		"bound tokens(Eat_1, Eat_2, Eat_3, Eat_4)": 4}
+	traces := o["traces"].([]any)
+	for _, trace := range traces {
+		tr := trace.(map[string]any)
+		if want := firings[tr["property"].(string)]; want != len(tr["firings"].([]any)) ||
+			tr["begin"].(map[string]any)["Think_1"] != 1.0 {
+			t.Errorf("%v, want %d firings", tr, want)
+		}
+	}
+	if end := traces[2].(map[string]any)["end"].(map[string]any); len(traces) != 3 ||
+		end["Eat_1"] == end["Eat_2"] || len(o["trace"].([]any)) != 2 {
+		t.Errorf("%v", traces)
+	}
+	c := execute(t, asked...)
+	for _, part := range []string{"\nshortest firing sequence to a marking that shows bound " +
+		"tokens(Eat_1, Eat_2, Eat_3, Eat_4), 2, 4 firings:\n  begin  ",
+		"\nshortest firing sequence to a marking that shows always tokens(Eat_1) = 0, 2 firings:\n",
+		"\n  end  "} {
+		if text := c.stdout.String(); c.code() != 0 || !strings.Contains(text, part) {
+			t.Errorf("exit code %d, no %q in %s%s", c.code(), part, text, &c.stderr)
+		}
+	}
+}
+
+// In any order the marking is shown, without a way there.
+func TestMarkingInAnyOrder(t *testing.T) {
+	path := family(t, "philosophers", "4")
+	args := []string{"explore", path, "-q", "--trace", "deadlock", "--order", "any"}
+	c := execute(t, args...)
+	want := "\na deadlock, and the way there is not known (--order bfs from the beginning shows " +
+		"one):\n  end  "
+	if c.code() != 0 || !strings.Contains(c.stdout.String(), want) {
+		t.Errorf("exit code %d, %s", c.code(), &c.stdout)
+	}
+	o := exploreJSON(t, append(args, "--json")...)
+	if tr := o["traces"].([]any)[0].(map[string]any); tr["alone"] != true || o["trace"] != nil ||
+		len(tr["end"].(map[string]any)) != 4 {
+		t.Errorf("%v", o)
+	}
+}
+
+// A limit ends a search with exit code 3, and is named.
+func TestLimits(t *testing.T) {
+	path := family(t, "philosophers", "8")
+	for flag, says := range map[string]string{"--max-depth": "INCOMPLETE: limit reached: the " +
+		"states up to depth 2 were expanded", "--max-states": "and the limit is 2\n"} {
+		c := execute(t, "explore", path, "-q", flag, "2")
+		if c.code() != exitIncomplete || !strings.Contains(c.stdout.String(), says) {
+			t.Errorf("%s: exit code %d, %s", flag, c.code(), &c.stdout)
+		}
+		o := object(t, execute(t, "explore", path, flag, "2", "--json"))
+		if o["complete"] != false || o["reason"] != "limit reached" {
+			t.Errorf("%v", o)
+		}
+	}
+}
