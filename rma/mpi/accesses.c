@@ -12,8 +12,10 @@ enum {
 	JOINED = 64,    // operations in a message at most
 	HEAD_WORDS = 2, // of each: kind and place; window and how many words
 	SWAP_WORDS = 2, // after them: expected and new word
-	PIECE = FH_SHIP_WORDS - HEAD_WORDS - SWAP_WORDS, // of a longer one in a message
 };
+
+// pieceOf is how many words of an operation that is longer go in a message, which has so many at most.
+static int64_t pieceOf(int64_t most) { return most - HEAD_WORDS - SWAP_WORDS; }
 
 // fh_copy copies words that others may use at the same time.
 void fh_copy(uint64_t *to, const uint64_t *from, int64_t words) {
@@ -53,22 +55,24 @@ static uint64_t *pack(uint64_t *to, const fh_op *op, int64_t at, int64_t words) 
 }
 
 // fh_pack_accesses packs what waits first, and returns how many words it is: operations of any
-// queues and windows, or a piece of one that is too long for a message.
-int fh_pack_accesses(fh_op **waiting, uint64_t *words, int32_t *piece) {
+// queues and windows, or a piece of one that is too long for a message. That and its answer have
+// most words at most.
+int fh_pack_accesses(fh_op **waiting, uint64_t *words, int64_t most, int32_t *piece) {
+	int64_t whole = pieceOf(most);
 	fh_op *op = *waiting, *last = NULL;
 	uint64_t *to = words;
-	if (op->words > PIECE) {
-		int64_t left = op->words - op->packed, n = left < PIECE ? left : PIECE;
-		*piece = (int32_t)(op->packed / PIECE);
+	if (op->words > whole) {
+		int64_t left = op->words - op->packed, n = left < whole ? left : whole;
+		*piece = (int32_t)(op->packed / whole);
 		to = pack(to, op, op->packed, n);
 		op->packed += n;
 		if (n == left)
 			*waiting = op->link;
 		return (int)(to - words);
 	}
-	int64_t room = FH_SHIP_WORDS;
-	for (int n = 0; op && n < JOINED && op->words <= PIECE; last = op, op = op->link, n++) {
-		if (to - words + asked(op) > FH_SHIP_WORDS || answered(op) > room)
+	int64_t room = most;
+	for (int n = 0; op && n < JOINED && op->words <= whole; last = op, op = op->link, n++) {
+		if (to - words + asked(op) > most || answered(op) > room)
 			break;
 		room -= answered(op);
 		to = pack(to, op, 0, op->words);
@@ -107,10 +111,11 @@ int fh_do_accesses(fh_job *job, const uint64_t *words, int n, uint64_t *answer) 
 }
 
 // fh_take_answer takes the answer to what fh_pack_accesses has packed, from the first operation on.
-void fh_take_answer(fh_op *op, const uint64_t *words, int32_t piece) {
-	if (op->words > PIECE) {
-		int64_t at = (int64_t)piece * PIECE, left = op->words - at;
-		int64_t n = left < PIECE ? left : PIECE;
+void fh_take_answer(fh_op *op, const uint64_t *words, int64_t most, int32_t piece) {
+	int64_t whole = pieceOf(most);
+	if (op->words > whole) {
+		int64_t at = (int64_t)piece * whole, left = op->words - at;
+		int64_t n = left < whole ? left : whole;
 		if (op->kind == FH_GET)
 			memcpy(op->buf + at, words, n * 8);
 		op->taken += n;

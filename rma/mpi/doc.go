@@ -92,9 +92,15 @@
 // thread that owns MPI takes them, or a thread that waits for an answer. A goroutine of the engine
 // calls the handlers, or, as waking it takes longer, one that waits for an answer to a request of
 // its own. Who waits in one job takes the messages of all. A rank has four requests on their way to
-// another one, and the others wait. A rendezvous takes several messages more, so with MPICH over
-// TCP there is none below 128 KiB: UCX_RNDV_THRESH is set if it is not, before main where the
-// launcher has started ranks on several hosts, as the program may initialise MPI.
+// another one, and the others wait. All requests that have come share 32 MiB with their answers;
+// those that find no room are sent again later, and long ones of many ranks ask first, as
+// rma/internal/remote says. Messages of operations on memory, and their answers, are as long as a
+// request that need not ask: 8 MiB / (4 * ranks), and 64 KiB at most. So all messages of others
+// take 56 MiB at most: 32 stored, 8 of requests, 8 of operations and 8 of their answers on the
+// way. A rank keeps 400 bytes for each other one besides. A rendezvous takes several messages
+// more, so with MPICH over TCP there is none below 128 KiB: UCX_RNDV_THRESH is set if it is not,
+// before main where the launcher has started ranks on several hosts, as the program may initialise
+// MPI.
 //
 // Compare-and-swap and fetch-and-add go by messages as well, up to 64 in each, and the owner's
 // thread does them by instructions of its processor. So direct access is atomic with them, and the

@@ -12,6 +12,7 @@ typedef struct fh_peer {
 	int rank;
 	fr_ticket tickets[FH_LANES][FH_TICKETS];
 	fh_op *waiting[FH_LANES], *last[FH_LANES]; // what has no ticket yet
+	fr_claim claims[FH_TICKETS];               // of requests from there that are not stored yet
 	struct fh_peer *next;                      // with news
 	int isNews;
 } fh_peer;
@@ -38,6 +39,7 @@ struct fh_job {
 	fh_window **windows; // by number; NULL: closed
 	uint32_t opened;     // one more than the number of the last
 	fr_inbox inbox;
+	fr_store store; // for its requests
 };
 
 struct fh_window {
@@ -79,9 +81,9 @@ int fh_is_settled(fh_job *job);
 void fh_open_messages(fh_job *job);
 void fh_close_messages(fh_job *job);
 //	accesses.c  operations on memory as the words of a message
-int fh_pack_accesses(fh_op **waiting, uint64_t *words, int32_t *piece);
+int fh_pack_accesses(fh_op **waiting, uint64_t *words, int64_t most, int32_t *piece);
 int fh_do_accesses(fh_job *job, const uint64_t *words, int n, uint64_t *answer);
-void fh_take_answer(fh_op *op, const uint64_t *words, int32_t piece);
+void fh_take_answer(fh_op *op, const uint64_t *words, int64_t most, int32_t piece);
 void fh_copy(uint64_t *to, const uint64_t *from, int64_t words);
 uint64_t fh_swap_here(uint64_t *word, int isAdd, uint64_t old, uint64_t newWord);
 //	order.c     what waits for what, and the ends of messages: queue.h

@@ -134,7 +134,7 @@ func (j *member) connect(ctx context.Context, comm C.int, cfg Config, p override
 	if err := j.shareHosts(within, cfg, p.host); err != nil || j.near.OneHost() {
 		return err
 	}
-	if err := j.openMessages(within, cfg.Hidden, p.carried); err != nil {
+	if err := j.openMessages(within, cfg.Hidden, p.carried, p.store); err != nil {
 		return err
 	}
 	if err := j.tryOut(within); err != nil || mpiState.passive {

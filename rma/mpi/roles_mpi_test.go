@@ -37,6 +37,7 @@ var roles = map[string]func(string) error{
 	"shipAll":     shipAll,
 	"shipCompute": shipCompute,
 	"shipCancel":  shipCancel,
+	"shipFull":    shipFull,
 	"shipDie":     shipDie,
 	"serves":      serves,
 	"servesIn":    servesIn,
@@ -47,6 +48,10 @@ func inJob(argument string, fn func(ctx context.Context, job rma.Job, w rma.Wind
 	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
 	var p overrides
+	argument, little := strings.CutSuffix(argument, " with little memory")
+	if little {
+		p.store = smallStore
+	}
 	argument, p.carried = strings.CutSuffix(argument, " by messages")
 	switch argument {
 	case "hosts": // each rank on a host of its own

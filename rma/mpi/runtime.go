@@ -29,6 +29,7 @@ type overrides struct {
 	first int    // how many ranks of MPI the job has, 0 for all
 
 	carried bool // MPI makes no windows
+	store   int  // bytes for requests of others; 0: as many as there are
 }
 
 func (c *Config) complete() {

@@ -74,4 +74,6 @@ void fh_free_queue(fh_queue *q);
 
 void fh_serve(fh_job *job); // from now on all ranks send messages
 fr_inbox *fh_inbox(fh_job *job);
+void fh_limit(fh_job *job, int64_t bytes); // for requests of others
+int fh_stored(fh_job *job, fr_store *now); // whether it is sound
 void fh_answer(fh_job *job, void *request, int code, int words);

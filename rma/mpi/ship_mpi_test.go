@@ -22,6 +22,9 @@ import (
 func TestShip(t *testing.T) {
 	for _, c := range []struct{ role, argument string }{
 		{"shipAll", "hidden"}, {"shipAll", "pairs"}, {"shipAll", "hosts"},
+		{"shipAll", "hosts with little memory"},
+		{"shipAll", "hosts by messages with little memory"},
+		{"shipFull", "hosts with little memory"},
 		{"shipCompute", "hosts"}, {"shipCancel", "hosts"}, {"shipCancel", "hidden"},
 	} {
 		out, err := find(t, ask().kind).play(t, 3, c.role+":"+c.argument)
@@ -95,7 +98,7 @@ func shipAll(argument string) error {
 		if want := uint64(goroutines * rounds * job.Size()); err == nil && sum != want {
 			err = fmt.Errorf("the ranks have added %d here, want %d", sum, want)
 		}
-		return errors.Join(err, job.Barrier(ctx))
+		return errors.Join(err, job.Barrier(ctx), awaitStored(ctx, job, stored.isEmpty))
 	})
 }
 
@@ -192,6 +195,79 @@ func giveUp(ctx context.Context, job rma.Job, w rma.Window, rank, depth int) err
 	}
 	return k.Queue.Close()
 }
+
+// smallStore has room for the longest request, and for little more.
+const smallStore = 2*8*rma.MaxShipWords + 1<<10
+
+// shipFull has the others ship more to the last rank than it has memory for, and give up half.
+func shipFull(argument string) error {
+	const each, words, fit = 2, 4000, 4
+	proceed := make(chan struct{})
+	serve := func(job rma.Job) rma.Handler {
+		return func(from int, request, answer []uint64) int {
+			<-proceed
+			return mixer(job)(from, request, answer)
+		}
+	}
+	return shipped(argument, serve, func(ctx context.Context, job rma.Job, w rma.Window) error {
+		last := job.Size() - 1
+		if job.Rank() == last {
+			want := last*2*each - fit
+			err := awaitStored(ctx, job, func(s stored) bool { return s.waiting == want })
+			err = errors.Join(err, job.Barrier(ctx), job.Barrier(ctx))
+			close(proceed)
+			return errors.Join(err, awaitStored(ctx, job, stored.isEmpty))
+		}
+		kept, handles, err := shipLong(job, w, last, each, words)
+		givenUp, _, err2 := shipLong(job, w, last, each, words)
+		if err = errors.Join(err, err2, job.Barrier(ctx)); err != nil {
+			return err
+		}
+		err = errors.Join(givenUp.Close(), job.Barrier(ctx))
+		for _, h := range handles {
+			err = errors.Join(err, kept.Wait(ctx, h))
+			if n, failed := kept.Value(h); failed != nil || n != 1 {
+				err = errors.Join(err, fmt.Errorf("an answer of %d words: %v", n, failed))
+			}
+		}
+		return errors.Join(err, kept.Close())
+	})
+}
+
+// shipLong ships long requests to a rank.
+func shipLong(job rma.Job, w rma.Window, rank, n, words int) (rma.Carrier, []rma.Handle, error) {
+	queue, err := job.NewQueue(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	q, handles := queue.(rma.Carrier), []rma.Handle(nil)
+	for range n {
+		buf, err := q.Alloc(words + 1)
+		if err != nil {
+			return nil, nil, err
+		}
+		buf[0] = 1
+		handles = append(handles, q.Ship(buf[:words], buf[words:], w, rank))
+	}
+	return q, handles, q.Submit()
+}
+
+// awaitStored waits until this rank has stored what is wanted.
+func awaitStored(ctx context.Context, job rma.Job, is func(s stored) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, hangGuard/4)
+	defer cancel()
+	for {
+		switch s := job.(*member).stored(); {
+		case !s.sound || ctx.Err() != nil:
+			return fmt.Errorf("rank %d has stored %+v", job.Rank(), s)
+		case is(s):
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (s stored) isEmpty() bool { return s.used == 0 && s.waiting == 0 }
 
 // shipDie has the last rank killed in a handler while the others wait for its answers.
 func shipDie(argument string) error {

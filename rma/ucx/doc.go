@@ -131,9 +131,9 @@
 // the other ranks. The inbox has at most four requests of each rank. Each takes memory for its
 // words and for the room of its answer, until that is sent. All together they have 32 MiB, and as
 // much as a quarter of that is on its way, however many ranks there are; a rank keeps 160 bytes for
-// each other one besides. So requests take 40.1 MiB at most with 1,000 ranks, and 41.3 with
+// each other one besides. So requests take 40.2 MiB at most with 1,000 ranks, and 41.5 with
 // 10,000. A request that there is no room for is sent again when there is, as rma/internal/remote
-// says; 64 ranks never need that, nor do 1,000 ranks with requests of 262 words and answers of 700.
+// says; 32 ranks never need that, nor do 1,000 ranks with requests of 262 words and answers of 700.
 // Requests beyond four, or longer than allowed, are refused and not stored. So are requests of
 // ranks that are lost, which may be alive,
 // also those that came before the loss. An answer is taken if ticket and serial belong to a

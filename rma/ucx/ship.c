@@ -330,7 +330,7 @@ void fu_limit(fu_job *job, int64_t bytes) { fr_limit(&job->store, bytes, job->si
 int fu_stored(fu_job *job, fr_store *now) {
 	fr_lock(&job->lock);
 	*now = job->store;
-	int sound = fr_is_sound(now);
+	int sound = fr_is_sound(now) && (!now->first || now->used + now->first->bytes > now->limit);
 	pthread_mutex_unlock(&job->lock);
 	return sound;
 }

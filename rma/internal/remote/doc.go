@@ -24,9 +24,9 @@
 //	                          <-  answer
 //
 // A request is long from 8 MiB / (4 * ranks) on, so what is on its way unasked is 8 MiB at most, in
-// buffers of the library. With up to 32 ranks no request is long, and with up to 64 each finds
-// room, as 4 from each rank are at most 32 MiB: nothing is asked or sent twice. There is no
-// deadlock: what has room is answered without any other request, since handlers do not ship, and
-// the longest request fits into an empty store. So the first claim gets room, and each becomes the
-// first. The claims of a lost rank end, with their room.
+// buffers of the library. With up to 32 ranks no request is long, and each finds room, as 4 from
+// each rank are half of the store: nothing is asked or sent twice. There is no deadlock: what has
+// room is answered without any other request, since handlers do not ship, and the longest request
+// fits into an empty store. So the first claim gets room, and each becomes the first. The claims of
+// a lost rank end, with their room.
 package remote

@@ -7,10 +7,7 @@
 
 #include "remote.h"
 
-enum {
-	LOCK_TRIES = 1000,
-	MAX_SPARES = 128, // parcels of 128 KiB: 16 MiB
-};
+enum { LOCK_TRIES = 1000 };
 
 fr_ticket *fr_free_ticket(fr_ticket *tickets) {
 	for (int i = 0; i < FH_TICKETS; i++)
@@ -75,32 +72,12 @@ int fr_is_sound(const fr_store *s) {
 	int waiting = 0;
 	for (const fr_claim *c = s->first; c; c = c->next)
 		waiting++;
-	return waiting == s->waiting && s->used >= 0 && s->used <= s->limit &&
-		(!s->first || s->used + s->first->bytes > s->limit);
+	return waiting == s->waiting && s->used >= 0 && s->used <= s->limit;
 }
 
 void fr_open(fr_inbox *in) {
 	pthread_mutex_init(&in->lock, NULL);
 	pthread_cond_init(&in->news, NULL);
-}
-
-void *fr_parcel(fr_inbox *in, size_t bytes) {
-	fr_request *r = in->spare;
-	if (!r)
-		return fr_calloc(1, bytes);
-	in->spare = r->next;
-	in->spares--;
-	return r;
-}
-
-void fr_keep(fr_inbox *in, fr_request *r) {
-	if (in->spares == MAX_SPARES) {
-		free(r);
-		return;
-	}
-	in->spares++;
-	r->next = in->spare;
-	in->spare = r;
 }
 
 // It wakes the thread that waits for requests if no other one takes it: the one that answers a
@@ -154,27 +131,25 @@ void fr_dismiss(fr_inbox *in) {
 	pthread_mutex_unlock(&in->lock);
 }
 
-static void freeAll(fr_request **list) {
-	while (*list) {
-		fr_request *r = *list;
-		*list = r->next;
+void fr_close(fr_inbox *in) {
+	while (in->first) {
+		fr_request *r = in->first;
+		in->first = r->next;
 		free(r);
 	}
 }
 
-void fr_close(fr_inbox *in) {
-	freeAll(&in->first);
-	freeAll(&in->spare);
-}
-
-void *fr_calloc(size_t count, size_t bytes) {
-	void *memory = calloc(count, bytes);
+static void *checked(void *memory, size_t count, size_t bytes) {
 	if (memory || !count || !bytes)
 		return memory;
 	fprintf(stderr, "rma: no memory for %zu times %zu bytes; give the job more, or fewer ranks\n",
 		count, bytes);
 	_exit(1);
 }
+
+void *fr_calloc(size_t count, size_t bytes) { return checked(calloc(count, bytes), count, bytes); }
+
+void *fr_alloc(size_t bytes) { return checked(malloc(bytes), 1, bytes); }
 
 void fr_lock(pthread_mutex_t *lock) {
 	for (int i = 0; pthread_mutex_trylock(lock) != 0; i++)

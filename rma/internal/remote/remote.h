@@ -61,7 +61,9 @@ typedef struct fr_claim {
 	struct fr_claim *next;
 	uint64_t serial;
 	int64_t bytes;
+	uint32_t window; // of the request, as are its words
 	int32_t from;
+	int16_t words;
 	uint8_t ticket, state;
 } fr_claim;
 
@@ -78,7 +80,7 @@ void fr_claim_later(fr_store *s, fr_claim *c);
 fr_claim *fr_next_claim(fr_store *s); // gives room to one that waits; NULL: none has
 void fr_end_claim(fr_store *s, fr_claim *c); // with its room, if it has some
 void fr_give_back(fr_store *s, int64_t bytes);
-int fr_is_sound(const fr_store *s); // within the limit, and no claim waits that there is room for
+int fr_is_sound(const fr_store *s); // it is within its limit, and knows how many claims wait
 
 // A request that has come, the first member of a parcel of the engine.
 typedef struct fr_request {
@@ -91,8 +93,6 @@ typedef struct fr_request {
 
 // The inbox of a rank. One request is answered at a time.
 typedef struct {
-	fr_request *spare; // parcels for other requests, under a lock of the engine
-	int spares;        // how many
 	pthread_mutex_t lock; // around the following
 	pthread_cond_t news;
 	fr_request *first, *last;
@@ -102,8 +102,6 @@ typedef struct {
 } fr_inbox;
 
 void fr_open(fr_inbox *in);
-void *fr_parcel(fr_inbox *in, size_t bytes);       // a new one, or a spare one
-void fr_keep(fr_inbox *in, fr_request *r);         // makes it a spare one, or frees it
 void fr_put(fr_inbox *in, fr_request *r);
 fr_request *fr_take(fr_inbox *in, int wait);       // NULL: there is none, or the inbox has ended
 void fr_answered(fr_inbox *in);                    // the one that was taken
@@ -115,6 +113,7 @@ void fr_close(fr_inbox *in);
 // Zeroed memory. Where there is none the process ends, as one of Go does: a callback of a library
 // can return no error.
 void *fr_calloc(size_t count, size_t bytes);
+void *fr_alloc(size_t bytes); // not zeroed
 // Takes a lock that others hold for a short time only.
 void fr_lock(pthread_mutex_t *lock);
 // Starts a thread that gets only the signals of a crash: Go handles the others on other threads.
