@@ -176,7 +176,7 @@ func (b *builder) checkMemory() error {
 	t := b.t
 	peak := b.store.bytes + uint64(t.segment)*8 + uint64(t.borders) + 2*writerWords*8 +
 		b.sortBytes()
-	t.peakBytes = max(peak, b.store.bytes+exchangeBytes(t.ranks))
+	t.peakBytes = max(peak, b.store.bytes+exchangeBytes(&t.form, t.ranks))
 	return b.store.allows(t.peakBytes)
 }
 
@@ -219,7 +219,7 @@ func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 
 	t.shape(int(float64(t.Homes)+tail(c.Load, mine)), int(heap))
 	part := mine/partitions + 6*math.Sqrt(mine/partitions) + 1
 	sum += 1.25*(part*12+(mine/c.Load/partitions+1)*12) + float64(t.borders)
-	return uint64(max(sum+float64(t.segment)*8, store+float64(exchangeBytes(ranks)))) + 1
+	return uint64(max(sum+float64(t.segment)*8, store+float64(exchangeBytes(&t.form, ranks)))) + 1
 }
 
 // tail is more slots beyond the homes than a rank ever needs: what spills over a border is

@@ -16,7 +16,7 @@ import (
 func collect(ctx context.Context, job rma.Job, cfg *Config,
 	records iter.Seq2[Record, error]) (*store, error) {
 	s := newStore(cfg, job)
-	x := &exchange{job: job, store: s, block: blockWords(s.ranks)}
+	x := &exchange{job: job, store: s, block: blockWords(&s.form, s.ranks)}
 	if x.store.ranks > 1 {
 		if err := x.open(ctx); err != nil {
 			return nil, err
@@ -233,28 +233,30 @@ type exchange struct {
 }
 
 const (
-	maxBlockWords   = 1 << 16 // words
-	minBlockWords   = 1 << 11 // more than the longest record has
-	maxInboxesWords = 1 << 20 // words of all blocks of a rank, where they can be so small
-	headerDone      = 1 << 62
-	headerFailed    = 1 << 63
-	headerWords     = 1<<32 - 1
-	roundShift      = 32
-	roundMask       = 1<<16 - 1
-	inboxesOfRank   = 2
+	maxBlockWords = 1 << 16
+	headerDone    = 1 << 62
+	headerFailed  = 1 << 63
+	headerWords   = 1<<32 - 1
+	roundShift    = 32
+	roundMask     = 1<<16 - 1
+	inboxesOfRank = 2
 )
 
-// blockWords is the room for records in a block, by the number of ranks.
-func blockWords(ranks int) int {
-	return min(max(maxInboxesWords/ranks, minBlockWords), maxBlockWords)
+// inboxWords is how many words the blocks of an inbox have together: more only where the longest
+// record of each rank would not fit. It is a variable so that a test need not have many ranks.
+var inboxWords = 1 << 20
+
+// blockWords is the room for records in a block, by the number of ranks: the longest fits.
+func blockWords(f *form, ranks int) int {
+	return min(max(inboxWords/ranks-1, f.maxWords()), maxBlockWords)
 }
 
 // exchangeBytes is what the exchange takes on a rank.
-func exchangeBytes(ranks int) uint64 {
+func exchangeBytes(f *form, ranks int) uint64 {
 	if ranks == 1 {
 		return 0
 	}
-	block := uint64(blockWords(ranks)+1) * 8
+	block := uint64(blockWords(f, ranks)+1) * 8
 	return (inboxesOfRank*uint64(ranks) + uint64(ranks) + 1) * block
 }
 
@@ -264,7 +266,8 @@ func (x *exchange) allows(ctx context.Context, n int) error {
 	if n%1024 != 0 {
 		return x.store.failed
 	}
-	return cmp.Or(ctx.Err(), x.store.allows(x.store.bytes+exchangeBytes(x.store.ranks)))
+	return cmp.Or(ctx.Err(),
+		x.store.allows(x.store.bytes+exchangeBytes(&x.store.form, x.store.ranks)))
 }
 
 func (x *exchange) open(ctx context.Context) error {
@@ -405,7 +408,7 @@ func (x *exchange) receive(ctx context.Context, mine uint64) error {
 	}
 	x.over = all&headerDone != 0 || failed&headerFailed != 0
 	if x.failed == nil {
-		x.failed = x.store.allows(x.store.bytes + exchangeBytes(x.store.ranks))
+		x.failed = x.store.allows(x.store.bytes + exchangeBytes(&x.store.form, x.store.ranks))
 	}
 	return nil
 }

@@ -40,7 +40,10 @@
 // segment of s bytes it is about
 //
 //	n*b + chunks that are not full + max(s + sorting, inboxes)
-//	      at most n*b, and 24 MiB        25 MiB at most, up to 1000 ranks
+//	      at most n*b, and 24 MiB        25 MiB at most
+//
+// Inboxes are longer only where the longest record has more than 8 MiB / ranks: then they take 3
+// times that for each rank. With 10,000 ranks that is from 839 bytes on.
 //
 // where sorting takes 12 bytes for a record of the largest part, which is a 1024th unless a key
 // has many records. The estimate does not include two more for keys with many records: counting

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
@@ -248,4 +249,42 @@ func TestClosedReader(t *testing.T) {
 		}
 	}
 	must(t, x.LookupBatch(make([]byte, 4), nil))
+}
+
+// TestExchangeBytes: what records are exchanged in does not grow with the ranks, except where the
+// longest record has to fit.
+func TestExchangeBytes(t *testing.T) {
+	for _, cfg := range []Config{{KeySize: 4}, {KeySize: 8, ValueSize: 8},
+		{KeySize: 40, ValueSize: 800, Variable: true},
+		{KeySize: 4096, ValueSize: 4096, Variable: true, VariableKeys: true}} {
+		f := formOf(&cfg)
+		for _, ranks := range []int{2, 3, 64, 1000, 1024, 10_000, 100_000} {
+			longest, limit := f.maxWords(), uint64(25<<20)
+			if need := uint64(3*ranks+1) * uint64(longest+1) * 8; ranks*longest > 1<<20 {
+				limit = need
+			}
+			got, block := exchangeBytes(&f, ranks), blockWords(&f, ranks)
+			if got > limit || block < longest {
+				t.Errorf("%+v, %d ranks: %d bytes of at most %d, blocks of %d words, records of %d",
+					cfg, ranks, got, limit, block, longest)
+			}
+		}
+	}
+}
+
+// TestSmallBlocks: records of all lengths arrive where a block has room for the longest alone.
+func TestSmallBlocks(t *testing.T) {
+	defer func(words int) { inboxWords = words }(inboxWords)
+	inboxWords = 1
+	rng := rand.New(rand.NewPCG(15, 16))
+	for _, s := range shapes {
+		all := records(rng, s.cfg, 300, 2)
+		must(t, withIndex(engines[0], 3, s.cfg, all, func(x *Index) error {
+			got, err := x.Len(t.Context())
+			if err == nil && got != uint64(len(all)) {
+				err = fmt.Errorf("%s: %d records of %d", s.name, got, len(all))
+			}
+			return errors.Join(err, x.checked())
+		}))
+	}
 }
