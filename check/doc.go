@@ -116,7 +116,8 @@
 // # Guarantees
 //
 //   - True and False are certain for a model that does what it must, as states are stored whole.
-//     With fingerprints a violation is certain.
+//     With fingerprints a violation is certain. A report says what its answers are based on: all
+//     states or a part, whole or as fingerprints, and how many states Canonical was compared on.
 //   - A model of up to 65,536 states whose Next, called again, emits other states is refused. In a
 //     larger one that may be missed where it happens in few states.
 //   - What memory did not suffice for, or was interrupted, is Unknown.

@@ -18,7 +18,8 @@ type Model[S any] struct {
 	// Deadlocks allows states that have no next one.
 	Deadlocks bool
 	// Canonical, if not nil, returns one of the states that are equal to s by symmetry, the same
-	// for all of them, which it does not change. Only that one is stored.
+	// for all of them, which it does not change. Only that one is stored. Two states are equal if
+	// they have the same properties and lead to equal states; that is compared for a sample.
 	Canonical func(s S) S
 	// Fair are names of actions that are weakly fair: an action that can be taken at any time from
 	// some moment on is taken again and again. Properties along paths count no other paths.

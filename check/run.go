@@ -68,8 +68,15 @@ type Result[S any] struct {
 	Back int
 	// Traces are the paths to all that was found, violations first.
 	Traces []Trace[S]
+	// Compared is how many states that Canonical joined with others one rank has compared with
+	// these: the most that any rank has. What it has not compared is taken on trust.
+	Compared uint64
+	// Alike names a slice or map that is nil in some states and empty in others, which makes two
+	// states of what prints alike; empty if none was seen.
+	Alike string
 
-	pathEnds bool // Path is along a path that ends in a deadlock
+	canonical bool // the model has Canonical
+	pathEnds  bool // Path is along a path that ends in a deadlock
 }
 
 // Verdict is the answer to a property.
@@ -117,7 +124,12 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 	if err != nil {
 		return nil, err
 	}
-	r := &Result[S]{Result: res, Properties: s.verdicts(res), Back: -1}
+	r := &Result[S]{Result: res, Properties: s.verdicts(res), Back: -1,
+		canonical: m.Canonical != nil}
+	if s.Findings() > s.notes() {
+		r.Compared = res.Findings[s.notes()+noteCompared]
+		r.Alike = s.alikeName(res.Findings[s.notes()+noteAlike])
+	}
 	if !m.Deadlocks && res.Findings[findingDeadlock] != 0 {
 		r.Shown = deadlockName
 	}
@@ -248,8 +260,37 @@ func (r *Result[S]) Report() string {
 			fmt.Fprintf(&b, "NOT FOUND: %s\n", v.Name)
 		}
 	}
+	fmt.Fprintln(&b, r.basis())
+	if r.Alike != "" {
+		fmt.Fprintf(&b, "WARNING: %s is nil in some states and empty in others, and AppendBinary "+
+			"tells these apart: what prints alike is two states. Have Next keep to one of them\n",
+			r.Alike)
+	}
 	r.reportTraces(&b)
 	return b.String()
+}
+
+// basis says what the answers rest on.
+func (r *Result[S]) basis() string {
+	text := "based on "
+	switch {
+	case r.Complete:
+		text += "all reachable states, "
+	case r.Reason == explore.Decided:
+		text += "the states up to an answer, "
+	default:
+		text += "a part of the states, "
+	}
+	if r.Encoding == explore.EncodingFingerprint {
+		text += "stored as fingerprints"
+	} else {
+		text += "stored whole"
+	}
+	if r.canonical {
+		text += fmt.Sprintf("; on Canonical, compared on %s at least",
+			plural.Of(int(r.Compared), "state"))
+	}
+	return text
 }
 
 // reportAnswers writes a line for each property.

@@ -1,7 +1,9 @@
 package check
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
 
@@ -13,6 +15,11 @@ const (
 	// findingDeadlock is the finding of a deadlock; the findings of properties follow it.
 	findingDeadlock   = 0
 	findingProperties = 1
+
+	// Of a model that has Canonical, or whose states have AppendBinary, notes follow these.
+	noteCompared = 0 // states of the sample that were compared
+	noteAlike    = 1 // number of a place that is nil in a state and empty in another; 0: none
+	notes        = 2
 
 	// An expander expands the first twiceFirst of its states twice, which is all of a small model,
 	// then one of sampleEvery.
@@ -27,6 +34,8 @@ type system[S any] struct {
 	*Model[S]
 	packing packing[S]
 	first   []uint64 // the initial states
+	joined  []uint64 // pairs: an initial state as it came, and what Canonical returned
+	places  *place   // slices and maps in states; nil: there are none
 }
 
 func newSystem[S any](m *Model[S]) (*system[S], error) {
@@ -38,6 +47,9 @@ func newSystem[S any](m *Model[S]) (*system[S], error) {
 		return nil, err
 	}
 	s := &system[S]{Model: m, packing: p}
+	if s.shares() {
+		s.places = placesOf(reflect.TypeFor[S]())
+	}
 	for _, state := range m.Init {
 		words, err := s.pack(state)
 		if err != nil {
@@ -45,6 +57,10 @@ func newSystem[S any](m *Model[S]) (*system[S], error) {
 				", an initial one"}
 		}
 		s.first = append(s.first, words...)
+		came := make([]uint64, len(words))
+		if m.Canonical != nil && p.Encode(&state, came) == nil && !slices.Equal(came, words) {
+			s.joined = append(append(s.joined, came...), words...)
+		}
 	}
 	return s, nil
 }
@@ -66,7 +82,22 @@ func (m *system[S]) pack(s S) (_ []uint64, err error) {
 func (m *system[S]) StateBits() int                { return m.packing.Bits() }
 func (m *system[S]) StateWords() int               { return codec.Words(m.packing.Bits()) }
 func (m *system[S]) Initial(out []uint64) []uint64 { return append(out, m.first...) }
-func (m *system[S]) Findings() int                 { return findingProperties + len(m.Properties) }
+
+// shares reports whether the copy of a state may share its memory.
+func (m *system[S]) shares() bool {
+	_, yes := m.packing.(binaryCodec[S])
+	return yes
+}
+
+// notes is the first note among the findings.
+func (m *system[S]) notes() int { return findingProperties + len(m.Properties) }
+
+func (m *system[S]) Findings() int {
+	if m.Canonical == nil && !m.shares() {
+		return m.notes()
+	}
+	return m.notes() + notes
+}
 
 // Decided: something is violated, or all that was to be found has been, and nothing else is
 // asked.
@@ -84,8 +115,8 @@ func (m *system[S]) Decided(findings []uint64) bool {
 
 func (m *system[S]) NewExpander() explore.Expander {
 	e := &expander[S]{system: m, words: m.StateWords(), findings: make([]uint64, m.Findings())}
-	e.emit, e.repacked = e.add, make([]uint64, e.words)
-	_, e.shares = m.packing.(binaryCodec[S])
+	e.emit, e.repacked, e.came = e.add, make([]uint64, e.words), make([]uint64, e.words)
+	e.shares, e.sample = m.shares(), newSample(m.joined)
 	for i := range m.Properties {
 		if !m.Properties[i].Kind.alongPaths() {
 			e.open = append(e.open, i)
@@ -110,9 +141,12 @@ type expander[S any] struct {
 	out             []uint64
 	again           []uint64 // the same states, emitted again
 	repacked        []uint64
+	came            []uint64
 	action          string
 	err             error // of what was emitted
 	n               int   // states expanded
+	sample          sample
+	alike           alike
 }
 
 func (e *expander[S]) Findings() []uint64 { return e.findings }
@@ -123,6 +157,14 @@ func (e *expander[S]) find(i int) {
 	e.found++
 }
 
+// note changes a note.
+func (e *expander[S]) note(i int, value uint64) {
+	if i += e.notes(); e.findings[i] == 0 {
+		e.found++
+	}
+	e.findings[i] = value
+}
+
 // add packs what the model emits.
 func (e *expander[S]) add(action string, next S) {
 	if e.err != nil {
@@ -130,7 +172,9 @@ func (e *expander[S]) add(action string, next S) {
 	}
 	e.action = action
 	if e.Canonical != nil {
-		next = e.Canonical(next)
+		if next, e.err = e.canonical(action, next); e.err != nil {
+			return
+		}
 	}
 	n := len(e.out)
 	e.out = slices.Grow(e.out, e.words)[:n+e.words]
@@ -146,9 +190,8 @@ func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
 			err = e.wrong(fmt.Sprintf("it panicked: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	e.packed = append(e.packed[:0], state...) // a state that keeps its bytes may change these
-	if err := e.packing.Decode(e.packed, &e.Value); err != nil {
-		return nil, e.wrong(err.Error())
+	if err := e.at(state); err != nil {
+		return nil, err
 	}
 	given := len(out)
 	if out, err = e.list(out); err != nil {
@@ -170,7 +213,29 @@ func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, e.sampled(state)
+}
+
+// at makes a state the one at hand.
+func (e *expander[S]) at(state []uint64) error {
+	e.packed = append(e.packed[:0], state...) // a state that keeps its bytes may change these
+	if err := e.packing.Decode(e.packed, &e.Value); err != nil {
+		return e.wrong(err.Error())
+	}
+	return nil
+}
+
+// sampled compares what the sample has, and now and then looks for states that print alike.
+func (e *expander[S]) sampled(state []uint64) error {
+	if e.places != nil && !e.alike.told && (e.n <= sampleMost || e.n%sampleEvery == 0) {
+		if err := e.lookAlike(state); err != nil {
+			return e.wrong(err.Error())
+		}
+	}
+	if e.Canonical == nil {
+		return nil
+	}
+	return e.compareSample(state)
 }
 
 // list appends what the model emits for the state at hand.
@@ -178,6 +243,9 @@ func (e *expander[S]) list(out []uint64) ([]uint64, error) {
 	e.out, e.err = out, nil
 	e.Next(e.Value, e.emit)
 	out, e.out = e.out, nil
+	if wrong := (*Error)(nil); errors.As(e.err, &wrong) {
+		return nil, wrong
+	}
 	if e.err != nil {
 		return nil, e.wrong(e.err.Error())
 	}
@@ -209,8 +277,7 @@ func (e *expander[S]) unchanged(packed []uint64) error {
 		return e.wrong("AppendBinary, after UnmarshalBinary of what it had appended for this " +
 			"state, appended something else; have them keep all of it, in a fixed order")
 	}
-	return e.wrong("Next, Canonical or Holds changed this state in place, to " + changed +
-		"; have it change a copy, such as slices.Clone or maps.Clone makes")
+	return e.changedInPlace("Next, Canonical or Holds", changed)
 }
 
 // packsTo reports whether a state packs to these words.
@@ -222,9 +289,11 @@ func (e *expander[S]) packsTo(s *S, packed []uint64) bool {
 // repeat makes sure that the model emits the same again, and that the state at hand, which
 // Canonical has returned, stands for itself.
 func (e *expander[S]) repeat(packed, out []uint64) (err error) {
+	e.sample.mode = sampling
 	if e.again, err = e.list(e.again[:0]); err != nil {
 		return err
 	}
+	e.sample.mode = searching
 	if !slices.Equal(e.again, out) {
 		return e.wrong("Next emitted other states, or in another order, when it was called again " +
 			"with the same state; have Next and AppendBinary depend on nothing else")
@@ -232,11 +301,7 @@ func (e *expander[S]) repeat(packed, out []uint64) (err error) {
 	if e.Canonical == nil {
 		return nil
 	}
-	if s := e.Canonical(e.Value); !e.packsTo(&s, packed) {
-		return e.wrong("Canonical had returned this state, and returned another one for it: " +
-			text(s) + "; have it return the same one for all that are equal by symmetry")
-	}
-	return nil
+	return e.standsForItself(packed)
 }
 
 // wrong is the error for what the model did at the state at hand.
