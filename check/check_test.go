@@ -318,7 +318,9 @@ func TestOtherProperties(t *testing.T) {
 	named.Properties = []check.Property[uint64]{check.Always("b", m.Properties[0].Holds)}
 	other.Properties = []check.Property[uint64]{check.Sometimes("a", m.Properties[0].Holds)}
 	deadlocks.Deadlocks = false
-	for i, m := range []check.Model[uint64]{named, other, deadlocks} {
+	fair := m
+	fair.StronglyFair = []string{"left"}
+	for i, m := range []check.Model[uint64]{named, other, deadlocks, fair} {
 		_, err = runOn(1, m, check.Options{Resume: path})
 		if err == nil || !strings.Contains(err.Error(), "belongs to another model") {
 			t.Errorf("model %d: %v", i, err)

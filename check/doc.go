@@ -56,8 +56,15 @@
 //
 // Most programs have such properties only if actions that can be taken are taken. Model.Fair names
 // the actions that are weakly fair: one that can be taken at any time from some moment on is taken
-// again and again. Properties along paths count no other paths. In examples of mutual exclusion
-// these are the steps of a process that has asked, and asking itself is not fair.
+// again and again. Model.StronglyFair names those that are strongly fair: one that can be taken
+// again and again is, even if now and then it cannot. TLA+ calls this WF and SF. Properties along
+// paths count no other paths. In models of mutual exclusion the steps of a process that has asked
+// are fair, and asking itself is not.
+//
+// Where processes take a lock from each other, weak fairness is not enough. Another process may
+// take the lock again and again, so a process that waits can enter only now and then. The example
+// has such a lock: with weak fairness a process may wait for ever, with strong fairness of entering
+// it does not. A lock that is to be just by itself needs weak fairness alone.
 //
 // They are answered after a search that finds no other violation, by sweeps that expand all
 // states again; no arcs are stored (packages temporal and explore). What violates one is a path
@@ -125,7 +132,7 @@
 //
 // # Limits
 //
-// A state has at most 32768 bits. There is no strong fairness, and there are no formulas along
-// paths but these three. Properties along paths need states that are stored whole, and a search
+// A state has at most 32768 bits. At most 32 actions are fair. There are no formulas along paths
+// other than these three. Properties along paths need states that are stored whole, and a search
 // that was not resumed. An action of a trace is the first that leads from a state to the next.
 package check

@@ -24,6 +24,9 @@ type Model[S any] struct {
 	// Fair are names of actions that are weakly fair: an action that can be taken at any time from
 	// some moment on is taken again and again. Properties along paths count no other paths.
 	Fair []string
+	// StronglyFair are names of actions that are taken again and again if they can be taken again
+	// and again, even if not at any time.
+	StronglyFair []string
 	// MaxBytes is the most that AppendBinary of S appends, if it has that method.
 	MaxBytes int
 }
@@ -92,9 +95,8 @@ func (m *Model[S]) validate() error {
 	case m.Next == nil:
 		return fmt.Errorf("check: model %s has no Next", m.Name)
 	}
-	if len(m.Fair) > maxFair {
-		return fmt.Errorf("check: model %s has %d fair actions; %d is the most", m.Name,
-			len(m.Fair), maxFair)
+	if n := len(m.Fair) + len(m.StronglyFair); n > maxFair {
+		return fmt.Errorf("check: model %s has %d fair actions; %d is the most", m.Name, n, maxFair)
 	}
 	for i, p := range m.Properties {
 		same := func(q Property[S]) bool { return q.Name == p.Name }

@@ -69,28 +69,41 @@ func (s *pathStates[S]) Holds(atom int) bool {
 	return p.Holds(s.Value)
 }
 
-func (s *pathStates[S]) Conditions() int { return len(s.Fair) }
+func (s *pathStates[S]) Conditions() (weak, strong int) {
+	return len(s.Fair), len(s.StronglyFair)
+}
 
-// Met has for each fair action that an arc takes it, or that it cannot be taken.
-func (s *pathStates[S]) Met(at *explore.Visit, met []uint64) []uint64 {
-	if len(s.Fair) == 0 {
-		return append(met, make([]uint64, len(at.Next)/len(at.State))...)
+// ExpandMarked has a bit for each fair action that an arc takes. What the search has verified of
+// the state is not verified again.
+func (e *expander[S]) ExpandMarked(state, out, marks []uint64) (_, _ []uint64, err error) {
+	e.packed = append(e.packed[:0], state...)
+	if err := e.packing.Decode(e.packed, &e.Value); err != nil {
+		return nil, nil, e.wrong(err.Error())
 	}
-	s.See(at.State, 0)
-	given, enabled := len(met), uint64(0)
-	s.Next(s.Value, func(action string, _ S) {
-		taken := uint64(0)
-		for i, fair := range s.Fair {
-			if fair == action {
-				taken |= 1 << i
-			}
-		}
-		met, enabled = append(met, taken), enabled|taken
+	e.out, e.err = out, nil
+	e.Next(e.Value, func(action string, next S) {
+		marks = append(marks, e.fairness(action))
+		e.add(action, next)
 	})
-	for i := range met[given:] {
-		met[given+i] |= ^enabled & (1<<len(s.Fair) - 1)
+	if out, e.out = e.out, nil; e.err != nil {
+		return nil, nil, e.wrong(e.err.Error())
 	}
-	return met
+	return out, marks, nil
+}
+
+// fairness is which fair actions an action is, the weakly fair ones first.
+func (m *system[S]) fairness(action string) (bits uint64) {
+	for i, name := range m.Fair {
+		if name == action {
+			bits |= 1 << i
+		}
+	}
+	for i, name := range m.StronglyFair {
+		if name == action {
+			bits |= 1 << (len(m.Fair) + i)
+		}
+	}
+	return bits
 }
 
 // takePaths takes over what is known about properties along paths, and the path of the first that

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -22,14 +23,22 @@ type table struct {
 	moves [][]move
 	first []uint8
 	p, q  []bool
-	fair  []string
+	fair  []string // weakly
+	must  []string // strongly
 }
 
 func randomTable(rng *rand.Rand) *table {
 	n := 1 + rng.IntN(12)
 	t := &table{first: []uint8{0}}
 	actions := []string{"a", "b", "c"}
-	t.fair = actions[:rng.IntN(4)]
+	switch n := rng.IntN(4); rng.IntN(3) {
+	case 0:
+		t.fair = actions[:n]
+	case 1:
+		t.must = actions[:n]
+	default:
+		t.fair, t.must = actions[:n], actions[n:]
+	}
 	if rng.IntN(3) == 0 {
 		t.first = append(t.first, uint8(rng.IntN(n)))
 	}
@@ -53,7 +62,7 @@ func (t *table) model() check.Model[uint8] {
 	p := func(s uint8) bool { return t.p[s] }
 	q := func(s uint8) bool { return t.q[s] }
 	return check.Model[uint8]{Name: "table", Init: t.first, Deadlocks: true, Fair: t.fair,
-		Next: func(s uint8, emit func(string, uint8)) {
+		StronglyFair: t.must, Next: func(s uint8, emit func(string, uint8)) {
 			for _, m := range t.moves[s] {
 				emit(m.action, m.to)
 			}
@@ -109,7 +118,27 @@ func (t *table) fairWithin(from []uint8, within func(s uint8) bool) bool {
 				}
 			}
 		}
-		if arcs > 0 && !slices.ContainsFunc(t.fair, func(a string) bool { return !fair[a] }) {
+		if arcs == 0 || slices.ContainsFunc(t.fair, func(a string) bool { return !fair[a] }) {
+			continue
+		}
+		unmet := func(a string) bool { return !fair[a] && t.can(part, a) }
+		i := slices.IndexFunc(t.must, unmet)
+		if i < 0 {
+			return true
+		}
+		// A fair path that stays in part stays where the action cannot be taken.
+		cannot := func(u uint8) bool { return part[u] && !t.enabled(u, t.must[i]) }
+		if t.fairWithin(slices.Collect(maps.Keys(part)), cannot) {
+			return true
+		}
+	}
+	return false
+}
+
+// can reports whether an action can be taken in one of some states.
+func (t *table) can(states map[uint8]bool, action string) bool {
+	for s := range states {
+		if t.enabled(s, action) {
 			return true
 		}
 	}
@@ -152,6 +181,13 @@ func (t *table) shows(r *check.Result[uint8]) string {
 				return s.Action == action || !t.enabled(s.State, action)
 			}) {
 				return "a loop that is not fair"
+			}
+		}
+		for _, action := range t.must {
+			takes := func(s check.Step[uint8]) bool { return s.Action == action }
+			can := func(s check.Step[uint8]) bool { return t.enabled(s.State, action) }
+			if slices.ContainsFunc(loop, can) && !slices.ContainsFunc(loop[1:], takes) {
+				return "a loop that is not strongly fair"
 			}
 		}
 	} else if len(t.moves[loop[0].State]) > 0 {

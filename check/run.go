@@ -152,6 +152,9 @@ func (m *system[S]) identity() string {
 	if len(m.Fair) > 0 {
 		id += fmt.Sprintf(", fair %q", m.Fair)
 	}
+	if len(m.StronglyFair) > 0 {
+		id += fmt.Sprintf(", strongly fair %q", m.StronglyFair)
+	}
 	for _, p := range m.Properties {
 		id += fmt.Sprintf(", %d %q", p.Kind, p.Name)
 	}

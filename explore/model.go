@@ -51,6 +51,14 @@ type Expander interface {
 	Found() int
 }
 
+// Marker is what an Expander may be as well: it marks arcs for Options.After (Visit.Marks).
+type Marker interface {
+	Expander
+	// ExpandMarked appends to out what Expand does, and to marks a word for each successor. Its
+	// findings do not count.
+	ExpandMarked(state, out, marks []uint64) (nextOut, nextMarks []uint64, err error)
+}
+
 // OverflowError says that a state does not fit the packing, which was made on
 // a guess because the structure of the model bounds no better.
 type OverflowError struct {

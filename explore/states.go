@@ -21,6 +21,7 @@ import (
 type States struct {
 	*search
 	Expander
+	marker Marker // nil if the expander is none
 	buffers
 	swept *Swept
 
@@ -41,6 +42,7 @@ type States struct {
 	states []uint64
 	own    []uint64 // the words of them
 	out    []uint64 // successors of some of them
+	marks  []uint64 // of these
 	ends   []int    // where the successors of each end, in states
 	names  []uint64 // of the successors, then their numbers
 	next   []uint64 // their words, where they are read together
@@ -68,6 +70,7 @@ type Visit struct {
 	State []uint64 // packed
 	Words []uint64 // of the state; the visitor may change them
 	Next  []uint64 // packed successors, as Expand appends them
+	Marks []uint64 // what a Marker says of each; nil if the expander is none
 	// NextWords are the words of the successors. Those that another rank changes at this moment
 	// may be as they were or as they become.
 	NextWords []uint64
@@ -130,6 +133,7 @@ func (s *States) Open(ctx context.Context, width int) error {
 	s.worker.pool = pool{}
 	if failure == nil {
 		s.Expander, failure = s.anotherExpander()
+		s.marker, _ = s.Expander.(Marker)
 	}
 	if err := s.number(ctx, failure); err != nil {
 		return err
@@ -452,6 +456,9 @@ func (s *States) visitSome(ctx context.Context, v Visitor, from int) (changed ui
 		i := from + k
 		words := s.own[i*s.width:][:s.width:s.width]
 		s.at = Visit{State: s.states[i*n:][:n:n], Words: words, Next: s.out[begin*n : end*n]}
+		if s.marker != nil {
+			s.at.Marks = s.marks[begin:end]
+		}
 		if s.q != nil {
 			s.at.NextWords = s.next[begin*s.width : end*s.width]
 		} else { // what this rank has just changed counts
@@ -474,15 +481,25 @@ func (s *States) visitSome(ctx context.Context, v Visitor, from int) (changed ui
 // left.
 func (s *States) successors(from int) (err error) {
 	defer s.recoverPanic(&err)
-	s.out, s.ends = s.out[:0], s.ends[:0]
+	s.out, s.marks, s.ends = s.out[:0], s.marks[:0], s.ends[:0]
 	n := s.words
 	for i := from; i < len(s.places) && len(s.out) < s.full*n; i++ {
-		if s.out, err = s.Expand(s.states[i*n:][:n:n], s.out); err != nil {
+		s.out, s.marks, err = s.expandMarked(s.states[i*n:][:n:n], s.out, s.marks)
+		if err != nil {
 			return err
 		}
 		s.ends = append(s.ends, len(s.out)/n)
 	}
 	return nil
+}
+
+// expandMarked is Marker.ExpandMarked; without marks where the expander is no Marker.
+func (s *States) expandMarked(state, out, marks []uint64) (_, _ []uint64, err error) {
+	if s.marker != nil {
+		return s.marker.ExpandMarked(state, out, marks)
+	}
+	out, err = s.Expand(state, out)
+	return out, marks, err
 }
 
 // Each calls use once with the words of each state, which it may change, on the rank that has
@@ -525,7 +542,7 @@ func (s *States) Initials() int { return len(s.first) }
 // Look is a visit of a state that changes nothing, in memory of its own, by this rank alone.
 func (s *States) Look(ctx context.Context, state []uint64) (at Visit, err error) {
 	n := s.search.words
-	all, err := s.lookAt(state)
+	all, marks, err := s.lookAt(state)
 	if err != nil {
 		return at, err
 	}
@@ -538,14 +555,14 @@ func (s *States) Look(ctx context.Context, state []uint64) (at Visit, err error)
 	}
 	words := make([]uint64, len(numbers)*s.width)
 	err = s.read(ctx, numbers, words)
-	return Visit{State: all[:n:n], Words: words[:s.width:s.width], Next: all[n:],
+	return Visit{State: all[:n:n], Words: words[:s.width:s.width], Next: all[n:], Marks: marks,
 		NextWords: words[s.width:]}, err
 }
 
-// lookAt is a state and its successors.
-func (s *States) lookAt(state []uint64) (all []uint64, err error) {
+// lookAt is a state and its successors, with marks.
+func (s *States) lookAt(state []uint64) (all, marks []uint64, err error) {
 	defer s.recoverPanic(&err)
-	return s.Expand(slices.Clone(state), slices.Clone(state))
+	return s.expandMarked(slices.Clone(state), slices.Clone(state), nil)
 }
 
 // InitialState is one of the initial states, packed.

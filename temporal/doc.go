@@ -28,17 +28,24 @@
 // is not.
 //
 // A formula of several is translated to an automaton (package ltl), and the states are searched
-// together with it. A state of the system has a bit for each state of the automaton: whether an
-// accepting run may begin with both. All do at first. Those with no way on are dropped, and, for
-// each set of the automaton, those from which its transitions are not reached, until nothing
-// changes (Emerson and Lei, Efficient model checking in fragments of the propositional mu-calculus,
-// LICS 1986; Fisler et al., Is there a best symbolic cycle-detection algorithm?, TACAS 2001).
-// Forall is the opposite of Exists of the opposite.
+// together with it. First the kernel is found: pairs of a state of the system and one of the
+// automaton, in the parts of the automaton that have transitions of all its sets. All are in it at
+// first. Those with no way on are dropped, and those from which transitions of some set are not
+// reached, until nothing changes (Emerson and Lei, Efficient model checking in fragments of the
+// propositional mu-calculus, LICS 1986; Fisler et al., Is there a best symbolic cycle-detection
+// algorithm?, TACAS 2001). Sets are looked at side by side, as far as 64 bits of a state suffice.
+// Then the pairs are found that lead to the kernel. Forall is the opposite of Exists of the
+// opposite.
 //
-// With [Fairness] those paths alone count that take arcs of some conditions again and again.
-// These are further sets of the automaton. A Forall that is false is then shown by a path: from
-// an initial state on each rank takes shortest ways to arcs of each set in turn, among what is
-// left, until one leads back.
+// With [Fairness] those paths alone count that are fair to actions. A weak condition is one more
+// set: of arcs that take the action, or begin where it cannot be taken. Of a strong one, pairs are
+// dropped where the action can be taken, and from which no arc that takes it is reached (Kesten,
+// Pnueli and Raviv, Algorithmic verification of linear temporal logic specifications, ICALP 1998).
+// What is left has a fair path: in a part that nothing leads out of, an action that can be taken is
+// taken.
+//
+// A Forall that is false is then shown by a path: from an initial state each rank takes a shortest
+// way to the kernel, and there shortest ways to arcs of each set in turn, until one leads back.
 //
 // Formulas are worked on side by side, as many as there are bits for, so that one sweep serves all
 // of them. A formula ends early when the initial states know the answer.

@@ -6,8 +6,8 @@ import "github.com/farhash/farhash/explore"
 type step interface {
 	// open reports whether the bits of a state with these words may still change.
 	open(words []uint64) bool
-	// visit changes the words of an open state, given what each arc meets of fairness.
-	visit(at *explore.Visit, met []uint64) (changed bool)
+	// visit changes the words of an open state.
+	visit(at *explore.Visit) (changed bool)
 	// settled reports whether a state with these words has changed for good.
 	settled(words []uint64) bool
 	// swept says what is next after a sweep: nothing, or to call each with the words of all states
@@ -30,7 +30,7 @@ func (f *fixpoint) open(words []uint64) bool    { return f.may.holds(words) }
 func (f *fixpoint) settled(words []uint64) bool { return words[f.bit/64]>>(f.bit%64)&1 != 0 }
 func (f *fixpoint) applied(bool) bool           { return true }
 
-func (f *fixpoint) visit(at *explore.Visit, _ []uint64) bool {
+func (f *fixpoint) visit(at *explore.Visit) bool {
 	if f.leads(at) == (f.op == Globally) {
 		return false
 	}

@@ -3,7 +3,6 @@ package temporal
 import (
 	"slices"
 
-	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/ltl"
 )
 
@@ -38,15 +37,17 @@ type Atoms interface {
 	Holds(atom int) bool
 }
 
-// Fairness says which paths count: those on which arcs that meet each of some conditions are taken
-// again and again. It is for Atoms to have. A deadlock that repeats meets all.
+// Fairness says which paths count, by conditions on actions. An arc takes action i where the word
+// that explore.Visit.Marks has for it has bit i. It is for Atoms to have. A path that ends is fair.
 type Fairness interface {
-	// Conditions is how many there are, up to 32.
-	Conditions() int
-	// Met appends to met a word for each successor of a state, with a bit for each condition that
-	// the arc meets.
-	Met(at *explore.Visit, met []uint64) []uint64
+	// Conditions is how many actions are fair, up to 32 together. The weak ones come first: one
+	// that can be taken at any time from some moment on is taken again and again. A strong one is
+	// if it can be taken again and again.
+	Conditions() (weak, strong int)
 }
+
+// conditions are how many conditions of fairness there are.
+type conditions struct{ weak, strong int }
 
 // ofState reports whether a formula is of a state: nothing of it is of a path.
 func (f *Formula) ofState() bool {
@@ -85,9 +86,9 @@ type question struct {
 	atoms      []int
 	steps      []step // inner ones first
 	root       *value
-	at         int   // the step that is being done
-	fair       int   // conditions of fairness; -1: each path counts, and none is shown
-	err        error // why it cannot be answered
+	at         int         // the step that is being done
+	fair       *conditions // nil: each path counts, and none is shown
+	err        error       // why it cannot be answered
 }
 
 // maxBits is how many bits a formula has at most, and maxOperators of how many operators of paths
@@ -102,7 +103,7 @@ type tooLargeError struct{}
 func (tooLargeError) Error() string { return "the formula is too large" }
 
 // compile gives a formula bits, from one on.
-func compile(f *Formula, begin, fair int) *question {
+func compile(f *Formula, begin int, fair *conditions) *question {
 	q := &question{begin: begin, end: begin, fair: fair}
 	known := map[int]bool{}
 	operators := q.collect(f, known)
@@ -154,14 +155,15 @@ func (q *question) value(f *Formula) *value {
 		return q.value(path) // of the first state of the path
 	}
 	ofPath := func(arg *Formula) bool { return !arg.ofState() }
-	if q.fair < 0 && path.Op >= Next && !slices.ContainsFunc(path.Args, ofPath) {
+	if q.fair == nil && path.Op >= Next && !slices.ContainsFunc(path.Args, ofPath) {
 		return q.simple(f.Op == Forall, path)
 	}
 	return q.product(f.Op == Forall, path)
 }
 
-// take takes bits.
+// take takes bits, at least one.
 func (q *question) take(n int) (first int) {
+	n = max(n, 1)
 	q.end += n
 	return q.end - n
 }
@@ -206,27 +208,25 @@ func (q *question) product(all bool, path *Formula) *value {
 		f = b.Not(f)
 	}
 	automaton, err := b.Translate(f)
-	if err == nil && automaton.Sets+max(q.fair, 0) > 64 {
+	p := &product{labels: b.labels}
+	if q.fair != nil {
+		p.conditions = *q.fair
+	}
+	if err == nil && !p.take(automaton) {
 		err = tooLargeError{}
 	}
 	if err != nil {
 		q.err = err
 		return nil
 	}
-	n := len(automaton.States)
-	p := &product{labels: b.labels, states: n, own: automaton.Sets,
-		sets: automaton.Sets + max(q.fair, 0), gone: q.take(n), reached: q.take(n)}
-	for from, ts := range automaton.States {
-		for _, t := range ts {
-			p.transitions = append(p.transitions, transition{t, from})
-		}
-	}
+	p.gone, p.reached = q.take(p.inner), q.take(p.lanes*p.inner)
+	p.dead, p.leads, p.enabled = q.take(p.states), q.take(p.states), q.take(p.strong)
 	q.steps = append(q.steps, p)
-	v := &value{op: Atom, bit: p.gone}
+	v := &value{op: Atom, bit: p.leads + p.start}
 	if all {
-		return v
+		return not(v)
 	}
-	return not(v)
+	return v
 }
 
 // translation has the formulas of states within a formula of a path as atoms.

@@ -6,24 +6,118 @@ import (
 )
 
 // product is the step of an automaton: from which of its states, with a state of the system, an
-// accepting run begins. A state of the system has two bits for each of the automaton: that there is
-// no such run, and, while transitions of a set are searched for, that one is reached.
+// accepting run begins. First the kernel is found, of states of the automaton that accepting runs
+// may come to again and again: those are left from which transitions of every set are reached
+// within the part of the automaton, and no other. Then leads is found: the kernel is reached.
 type product struct {
-	labels        []*value // by atom of the automaton
-	transitions   []transition
-	states, sets  int // sets are the automaton's, and then the conditions of fairness
-	own           int // of the automaton
-	gone, reached int // first bits
+	labels      []*value // by atom of the automaton
+	transitions []transition
+	states      int // of the automaton; the inner ones come first
+	inner       int // so many are in parts with transitions of all sets
+	start       int
+	sets, own   int // sets are the automaton's, and then conditions of fairness, weak ones first
+	conditions
+	lanes int // sets that are looked at side by side
 
-	reaching bool // else states with no way on are dropped
-	set      int  // whose transitions are searched for, now or next
-	kept     int  // so many sets have dropped nothing, one after the other
+	// First bits. For each inner state: it is not in the kernel, and, for each lane, its set is
+	// reached. For each state: there is no way on, the kernel is reached. For each strong
+	// condition: an arc from the state of the system meets it.
+	gone, reached, dead, leads, enabled int
+
+	phase phase
+	set   int // of the first lane
+	kept  int // so many sets have dropped nothing, one after the other
 }
 
 type transition struct {
 	ltl.Transition
-	from int
+	from  int
+	inner bool // it is within a part with transitions of all sets
 }
+
+// take takes over an automaton. It reports false if there are too many sets.
+func (p *product) take(a *ltl.Automaton) bool {
+	p.states, p.own = len(a.States), a.Sets
+	if p.own+p.weak+p.strong == 0 {
+		p.own = 1 // a set of all transitions
+	}
+	if p.sets = p.own + p.weak + p.strong; p.sets > 64 {
+		return false
+	}
+	part := parts(a)
+	numbers := make([]int, p.states)
+	for s := range numbers {
+		if part[s] != 0 {
+			numbers[s] = p.inner
+			p.inner++
+		}
+	}
+	for s, n := 0, p.inner; s < p.states; s++ {
+		if part[s] == 0 {
+			numbers[s] = n
+			n++
+		}
+	}
+	for s, ts := range a.States {
+		for _, t := range ts {
+			inner := part[s]>>t.To&1 != 0
+			if t.To = numbers[t.To]; p.own > a.Sets {
+				t.Sets = 1
+			}
+			p.transitions = append(p.transitions, transition{t, numbers[s], inner})
+		}
+	}
+	p.start = numbers[0]
+	p.lanes = min(p.sets, 64/max(p.inner, 1))
+	return true
+}
+
+// parts gives each state of an automaton the states of its part: that lead there and back. It is 0
+// where the part does not have transitions of all sets.
+func parts(a *ltl.Automaton) []uint64 {
+	to := make([]uint64, len(a.States)) // what is reached
+	for s, ts := range a.States {
+		for _, t := range ts {
+			to[s] |= 1 << t.To
+		}
+	}
+	for over := range to {
+		for s := range to {
+			if to[s]>>over&1 != 0 {
+				to[s] |= to[over]
+			}
+		}
+	}
+	part := make([]uint64, len(to))
+	for s := range to {
+		sets := uint64(0)
+		for u := range to {
+			if to[s]>>u&1 == 0 || to[u]>>s&1 == 0 {
+				continue
+			}
+			part[s] |= 1 << u
+			for _, t := range a.States[u] {
+				if to[t.To]>>s&1 != 0 {
+					sets |= t.Sets
+				}
+			}
+		}
+		if sets != mask(a.Sets) {
+			part[s] = 0
+		}
+	}
+	return part
+}
+
+// phase is what a product does in a sweep.
+type phase int
+
+const (
+	trimming phase = iota // drops what has no way on, and looks what reaches sets
+	reaching              // looks what reaches sets
+	seeding               // nothing; the kernel is known
+	leading               // looks what leads to the kernel
+)
 
 // bitsOf reads up to 64 bits.
 func bitsOf(words []uint64, first, n int) uint64 {
@@ -53,62 +147,149 @@ func clearBits(words []uint64, first, n int, bits uint64) {
 	}
 }
 
-// left are the states of the automaton that are not gone.
-func (p *product) left(words []uint64) uint64 {
-	return ^bitsOf(words, p.gone, p.states) & (^uint64(0) >> (64 - p.states))
+// mask has so many bits.
+func mask(n int) uint64 { return ^uint64(0) >> (64 - n) }
+
+// kernel are the inner states that are left.
+func (p *product) kernel(words []uint64) uint64 { return mask(p.inner) &^ p.bits(words, p.gone) }
+
+// bits reads a bit for each inner state.
+func (p *product) bits(words []uint64, first int) uint64 { return bitsOf(words, first, p.inner) }
+
+// all is what the lanes have where each inner state has reached its sets.
+func (p *product) all(inner uint64) (all uint64) {
+	for lane := range p.lanes {
+		all |= inner << (lane * p.inner)
+	}
+	return all
 }
 
-// wanted are the states of the automaton that may still change.
-func (p *product) wanted(words []uint64) uint64 {
-	left := p.left(words)
-	if p.reaching {
-		left &^= bitsOf(words, p.reached, p.states)
+func (p *product) open(words []uint64) bool {
+	switch p.phase {
+	case trimming:
+		return p.kernel(words) != 0
+	case reaching:
+		return p.all(p.kernel(words))&^bitsOf(words, p.reached, p.lanes*p.inner) != 0
+	case leading:
+		return p.astray(words) != 0
 	}
-	return left
+	return false
 }
 
-func (p *product) open(words []uint64) bool    { return p.wanted(words) != 0 }
-func (p *product) settled(words []uint64) bool { return words[p.gone/64]>>(p.gone%64)&1 != 0 }
+// astray are the states that do not lead to the kernel yet, and may.
+func (p *product) astray(words []uint64) uint64 {
+	return mask(p.states) &^ bitsOf(words, p.leads, p.states) &^ bitsOf(words, p.dead, p.states)
+}
 
-func (p *product) visit(at *explore.Visit, met []uint64) bool {
-	next := at.NextWords
-	if len(next) == 0 {
-		next = at.Words // it repeats
-	}
-	left, reached := uint64(0), uint64(0) // in some successor
-	fair := uint64(0)                     // and where the arc meets the condition
-	for i, width := 0, len(at.Words); len(next) > 0; i, next = i+1, next[width:] {
-		left |= p.left(next)
-		if !p.reaching {
-			continue
-		}
-		reached |= bitsOf(next, p.reached, p.states)
-		if p.set >= p.own && (len(at.NextWords) == 0 || met[i]>>(p.set-p.own)&1 != 0) {
-			fair |= p.left(next)
-		}
+func bitAt(words []uint64, bit int) bool { return words[bit/64]>>(bit%64)&1 != 0 }
+
+func (p *product) settled(words []uint64) bool {
+	return bitAt(words, p.leads+p.start) || bitAt(words, p.dead+p.start)
+}
+
+func (p *product) visit(at *explore.Visit) bool {
+	if len(at.NextWords) == 0 { // it repeats
+		at = &explore.Visit{Words: at.Words, NextWords: at.Words, Marks: []uint64{p.met()}}
 	}
 	truth := p.truth(at.Words)
-	wanted, good := p.wanted(at.Words), uint64(0)
+	if p.phase == leading {
+		return p.lead(at, truth)
+	}
+	enabled := uint64(0)
+	for _, marks := range at.Marks {
+		enabled |= marks
+	}
+	if p.strong > 0 {
+		setBits(at.Words, p.enabled, p.strong, enabled>>p.weak&mask(p.strong))
+	}
+	trimmed := p.phase == trimming && p.trim(at, truth)
+	fresh := p.reach(at, truth, enabled)
+	return trimmed || fresh && p.phase == reaching
+}
+
+// met is the marks of an arc that meets all conditions.
+func (c conditions) met() uint64 {
+	if c.weak+c.strong == 0 {
+		return 0
+	}
+	return mask(c.weak + c.strong)
+}
+
+// takes reports whether a transition may be taken where these labels are true.
+func (t *transition) takes(truth uint64) bool { return t.True&^truth == 0 && t.False&truth == 0 }
+
+// lead makes states lead to the kernel from which a transition leads to one that does.
+func (p *product) lead(at *explore.Visit, truth uint64) bool {
+	wanted, next, good := p.astray(at.Words), uint64(0), uint64(0)
+	for all, width := at.NextWords, len(at.Words); len(all) > 0; all = all[width:] {
+		next |= bitsOf(all, p.leads, p.states)
+	}
+	for i := range p.transitions {
+		if t := &p.transitions[i]; next>>t.To&1 != 0 && t.takes(truth) {
+			good |= wanted & (1 << t.from)
+		}
+	}
+	setBits(at.Words, p.leads, p.states, good)
+	return good != 0
+}
+
+// trim drops what has no way on. It reports whether the kernel has changed.
+func (p *product) trim(at *explore.Visit, truth uint64) bool {
+	left, alive := uint64(0), uint64(0) // in some successor
+	for all, width := at.NextWords, len(at.Words); len(all) > 0; all = all[width:] {
+		left |= p.kernel(all)
+		alive |= mask(p.states) &^ bitsOf(all, p.dead, p.states)
+	}
+	inside, on := uint64(0), uint64(0)
 	for i := range p.transitions {
 		t := &p.transitions[i]
-		from, to := uint64(1)<<t.from, uint64(1)<<t.To
-		if wanted&from == 0 || t.True&^truth != 0 || t.False&truth != 0 {
+		if !t.takes(truth) {
 			continue
 		}
-		on := left&to != 0
-		if p.reaching {
-			on = reached&to != 0 || p.set < p.own && t.Sets>>p.set&1 != 0 && on || fair&to != 0
+		if t.inner && left>>t.To&1 != 0 {
+			inside |= 1 << t.from
 		}
-		if on {
-			good |= from
+		if alive>>t.To&1 != 0 {
+			on |= 1 << t.from
 		}
 	}
-	if p.reaching {
-		setBits(at.Words, p.reached, p.states, good)
-		return good != 0
+	dropped := p.kernel(at.Words) &^ inside
+	setBits(at.Words, p.gone, p.inner, dropped)
+	setBits(at.Words, p.dead, p.states, mask(p.states)&^on)
+	return dropped != 0
+}
+
+// reach looks from where sets are reached.
+func (p *product) reach(at *explore.Visit, truth, enabled uint64) (fresh bool) {
+	before := bitsOf(at.Words, p.reached, p.lanes*p.inner)
+	now := before
+	for lane := range p.lanes {
+		set := (p.set + lane) % p.sets
+		reached, fair, left := uint64(0), uint64(0), uint64(0) // in some successor
+		mark := set - p.own
+		always := mark >= 0 && mark < p.weak && enabled>>mark&1 == 0 // none can be taken
+		for k, all := 0, at.NextWords; len(all) > 0; k, all = k+1, all[len(at.Words):] {
+			kernel := p.kernel(all)
+			left |= kernel
+			reached |= kernel & p.bits(all, p.reached+lane*p.inner)
+			if mark >= 0 && (always || at.Marks[k]>>mark&1 != 0) {
+				fair |= kernel // and where the arc meets the condition
+			}
+		}
+		for i := range p.transitions {
+			t := &p.transitions[i]
+			if !t.inner || !t.takes(truth) {
+				continue
+			}
+			if on := reached | fair; mark < 0 && t.Sets>>set&1 != 0 && left>>t.To&1 != 0 ||
+				on>>t.To&1 != 0 {
+				now |= 1 << (lane*p.inner + t.from)
+			}
+		}
 	}
-	setBits(at.Words, p.gone, p.states, wanted&^good)
-	return wanted&^good != 0
+	now &= p.all(p.kernel(at.Words))
+	setBits(at.Words, p.reached, p.lanes*p.inner, now)
+	return now&^before != 0
 }
 
 // truth is which labels are true.
@@ -123,27 +304,64 @@ func (p *product) truth(words []uint64) (truth uint64) {
 
 func (p *product) swept(changed bool) (done bool, each func([]uint64) bool) {
 	switch {
+	case p.phase == seeding:
+		return false, p.seed
+	case changed && p.phase == trimming:
+		return false, p.forget
 	case changed:
 		return false, nil
-	case p.reaching:
-		return false, p.drop
+	case p.phase == leading:
+		return true, nil
+	case p.phase == trimming:
+		p.phase = reaching
+		return false, nil
 	}
-	p.reaching = true
-	return p.sets == 0, nil
+	return false, p.drop
 }
 
-// drop drops what has not reached the set.
+// forget forgets what has been reached, maybe through states that were dropped since.
+func (p *product) forget(words []uint64) bool {
+	clearBits(words, p.reached, p.lanes*p.inner, mask(p.lanes*p.inner))
+	return false
+}
+
+// drop drops what has not reached a set. That an arc meets a strong condition is needed only where
+// one can be taken.
 func (p *product) drop(words []uint64) bool {
-	left, reached := p.left(words), bitsOf(words, p.reached, p.states)
-	setBits(words, p.gone, p.states, left&^reached)
-	clearBits(words, p.reached, p.states, reached)
-	return left&^reached != 0
+	kernel, reached := p.kernel(words), bitsOf(words, p.reached, p.lanes*p.inner)
+	missed := uint64(0)
+	for lane := range p.lanes {
+		strong := (p.set+lane)%p.sets - p.own - p.weak
+		if strong < 0 || bitAt(words, p.enabled+strong) {
+			missed |= kernel &^ (reached >> (lane * p.inner))
+		}
+	}
+	setBits(words, p.gone, p.inner, missed)
+	p.forget(words)
+	return missed != 0
+}
+
+// seed has the kernel lead to itself. It reports whether there is any.
+func (p *product) seed(words []uint64) bool {
+	kernel := p.kernel(words)
+	setBits(words, p.leads, p.inner, kernel)
+	return kernel != 0
 }
 
 func (p *product) applied(changed bool) (done bool) {
-	p.set = (p.set + 1) % p.sets
-	if p.kept++; changed {
-		p.kept, p.reaching = 0, false
+	switch p.phase {
+	case seeding:
+		p.phase = leading
+		return !changed
+	case trimming:
+		return false
 	}
-	return p.kept == p.sets
+	p.set = (p.set + p.lanes) % p.sets
+	if p.kept++; changed {
+		p.kept, p.phase = 0, trimming
+	}
+	if p.kept*p.lanes >= p.sets {
+		p.phase = seeding
+	}
+	return false
 }

@@ -28,10 +28,10 @@ const (
 func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []*Formula) (
 	answers []Answer, err error) {
 	answers = make([]Answer, len(formulas))
-	fairness, _ := atoms.(Fairness)
-	fair := -1
-	if fairness != nil {
-		fair = fairness.Conditions()
+	var fair *conditions
+	if f, ok := atoms.(Fairness); ok {
+		fair = &conditions{}
+		fair.weak, fair.strong = f.Conditions()
 	}
 	var rounds [][]*question
 	numbers := map[*question]int{}
@@ -61,7 +61,7 @@ func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []
 		return answers, err
 	}
 	for i, questions := range rounds {
-		s := &solver{states: states, atoms: atoms, fairness: fairness, open: questions}
+		s := &solver{states: states, atoms: atoms, open: questions}
 		s.answer = func(q *question, truth bool, lasso *Lasso) {
 			answers[numbers[q]] = Answer{Known: true, True: truth, Lasso: lasso}
 		}
@@ -74,12 +74,10 @@ func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []
 
 // solver answers questions side by side.
 type solver struct {
-	states   *explore.States
-	atoms    Atoms
-	fairness Fairness // nil: each path counts, and none is shown
-	met      []uint64
-	open     []*question
-	answer   func(q *question, truth bool, lasso *Lasso)
+	states *explore.States
+	atoms  Atoms
+	open   []*question
+	answer func(q *question, truth bool, lasso *Lasso)
 }
 
 // run answers the questions, in words that may have to be cleared first.
@@ -156,7 +154,7 @@ func (s *solver) settle(ctx context.Context, initial []uint64) (err error) {
 			return false
 		}
 		var lasso *Lasso
-		if s.fairness != nil && !truth && err == nil {
+		if q.fair != nil && !truth && err == nil {
 			lasso, err = s.show(ctx, q, initial, width)
 		}
 		s.answer(q, truth, lasso)
@@ -168,14 +166,14 @@ func (s *solver) settle(ctx context.Context, initial []uint64) (err error) {
 // show is a path for which a Forall is false.
 func (s *solver) show(ctx context.Context, q *question, initial []uint64, width int) (*Lasso,
 	error) {
-	p, ok := q.steps[len(q.steps)-1].(*product)
-	if !ok || q.root.op != Atom || q.root.bit != p.gone {
+	p := q.shows()
+	if p == nil {
 		return nil, nil
 	}
-	t := &tracer{s, p, map[string]*explore.Visit{}}
 	for i := range s.states.Initials() {
-		if !p.settled(initial[i*width:][:width]) {
-			return t.lasso(ctx, s.states.InitialState(i))
+		if bitAt(initial[i*width:], p.leads+p.start) {
+			r := &left{s.states, p, map[string]*explore.Visit{}}
+			return p.lasso(ctx, r, node{s.states.InitialState(i), p.start})
 		}
 	}
 	return nil, errNoLasso
@@ -211,11 +209,8 @@ func (s *stepping) Open(words []uint64) bool {
 }
 
 func (s *stepping) Visit(at *explore.Visit) (changed uint64) {
-	if s.fairness != nil {
-		s.met = s.fairness.Met(at, s.met[:0])
-	}
 	for i, q := range s.solver.open {
-		if step := q.steps[q.at]; step.open(at.Words) && step.visit(at, s.met) {
+		if step := q.steps[q.at]; step.open(at.Words) && step.visit(at) {
 			changed |= 1 << i
 		}
 	}
@@ -224,4 +219,4 @@ func (s *stepping) Visit(at *explore.Visit) (changed uint64) {
 
 // Refused says why a formula cannot be answered: it, or an automaton of it, is too large. It is nil
 // if it can be.
-func Refused(f *Formula) error { return compile(f, 0, -1).err }
+func Refused(f *Formula) error { return compile(f, 0, nil).err }

@@ -177,6 +177,20 @@ func TestSolveOneSet(t *testing.T) {
 	}
 }
 
+// A circle that reaches a set through states that are dropped does not reach it afterwards.
+func TestSolveForgets(t *testing.T) {
+	g := &graph{first: []uint64{0}, next: [][]uint64{{1, 2}, {0}, {2}}, labels: []uint64{1, 0, 2}}
+	again := func(i int) *temporal.Formula {
+		return of(temporal.Globally, of(temporal.Finally, atom(i)))
+	}
+	both := of(temporal.Exists, of(temporal.And, again(0), again(1)))
+	for _, ranks := range []int{1, 3} {
+		if a := answer(t, ranks, g, []*temporal.Formula{both})[0]; !a.Known || a.True {
+			t.Errorf("%d ranks: %+v", ranks, a)
+		}
+	}
+}
+
 // A long way is found to its end, also by an automaton of which little fits a word.
 func TestSolveLongWay(t *testing.T) {
 	const n = 5000
