@@ -4,7 +4,8 @@ import "time"
 
 // Config changes how a job is joined. The zero value is ready.
 type Config struct {
-	// Timeout bounds the wait for the other ranks; 0 means a minute.
+	// Timeout bounds the wait for the other ranks; 0 means a minute, and five seconds more for
+	// each rank with which this one shares a processor.
 	Timeout time.Duration
 	// Hidden windows allow no direct access: everything goes through MPI, also between ranks of
 	// one host. For tests and for measuring that path.

@@ -58,6 +58,9 @@
 //
 // # What does not work is found at the start
 //
+// Ranks that cannot join within the limit tell each other so, and the error names those that have
+// not come; the limit grows with the ranks for each processor ([Config].Timeout).
+//
 // A launcher of another MPI starts processes as jobs of one rank each; Join finds that by the
 // launcher's variables, and fails. Join has each rank use the memory of others in every way and
 // compares (unless all share memory): wrong words, no end and a crash of the library are reported
@@ -130,15 +133,16 @@
 //
 // # Threads
 //
-// One thread of C owns MPI. It initialises MPI with MPI_THREAD_SERIALIZED, finalises it, and
-// enters it every 100 microseconds for other ranks if this one does not, so that a rank that
-// computes serves them even if Go has only one processor. A rank that uses the memory of another
-// one sends it an empty message, at most once a millisecond; the owner there then makes progress
-// for two milliseconds, sleeping for a few microseconds where nothing comes, unless other threads
-// keep calling MPI; those that wait in a collective call do so too rarely. It leaves messages to
-// threads that wait for answers, and polls only if none waits for the lock. Queues call MPI in
-// their own thread, once for a batch, under the lock of the owner; to hand a batch over to the
-// owner would cost two switches of threads.
+// One thread of C owns MPI. It initialises MPI with MPI_THREAD_SERIALIZED, finalises it, and enters
+// it every 100 microseconds for other ranks if this one does not, so that a rank that computes
+// serves them even if Go has only one processor. Where ranks share a processor they enter it as
+// often together: otherwise 30 ranks on two cores did nothing else. A rank that uses the memory of
+// another one sends it an empty message, at most once a millisecond; the owner there then makes
+// progress for two milliseconds, sleeping for a few microseconds where nothing comes, unless other
+// threads keep calling MPI; those that wait in a collective call do so too rarely. It leaves
+// messages to threads that wait for answers, and polls only if none waits for the lock. Queues call
+// MPI in their own thread, once for a batch, under the lock of the owner; to hand a batch over to
+// the owner would cost two switches of threads.
 //
 // Where ranks on a host are as many as its processors or more, waiting yields: Open MPI by its
 // variable (from half as many on, as a rank has two threads), MPICH by a function in place of

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 
 	"github.com/farhash/farhash/internal/launch"
@@ -25,11 +26,7 @@ func (j *member) shareHosts(ctx context.Context, cfg Config, name string) error 
 		return err
 	}
 	j.near = near
-	// The program may have more ranks here than the job. Each has two threads that wait.
-	m, _, _ := launch.Detect()
-	if max(len(near.Ranks), m.LocalSize) >= runtime.NumCPU() {
-		C.fh_crowded(1)
-	}
+	C.fh_crowd(C.int(max(here(), len(near.Ranks))), C.int(runtime.NumCPU()))
 	if cfg.Hidden || runtime.GOOS != "linux" {
 		return nil
 	}
@@ -39,6 +36,21 @@ func (j *member) shareHosts(ctx context.Context, cfg Config, name string) error 
 		return err
 	}
 	return nil
+}
+
+// here is how many ranks this host has at least: those that the launcher has started, which may be
+// more than the job's.
+func here() int {
+	m, _, _ := launch.Detect()
+	return max(1, m.LocalSize)
+}
+
+// onProcessors says how ranks share processors, for a message after a limit in time.
+func onProcessors() string {
+	if here() <= runtime.NumCPU() {
+		return ""
+	}
+	return fmt.Sprintf(": %d ranks share the %d processors of this host", here(), runtime.NumCPU())
 }
 
 // onOneHost is a job whose ranks all share memory: MPI starts and ends it, and the

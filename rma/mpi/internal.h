@@ -91,6 +91,7 @@ void fh_landed(fh_op *op);
 //	window.c    windows
 //	lock.c      the lock, waiting, and how much others need this rank
 extern int fh_is_crowded; // ranks on this host are as many as its processors
+extern int fh_share;      // ranks for each processor, rounded up
 extern int fh_is_passive; // no thread owns MPI
 extern int fh_vain;       // polls of the owner since the last message or poke
 extern unsigned long fh_entered; // how often MPI was called by others than the owner

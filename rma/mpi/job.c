@@ -9,7 +9,7 @@
 #include "shim.h"
 #include "internal.h"
 
-enum { GROUP = 4712 }; // a tag
+enum { GROUP = 4712, ROLL = 4713 }; // tags
 
 // fh_join makes a job of the processes of a communicator, given by its Fortran handle, a collective
 // call that fh_meet ends; or at once of the first ranks of the world.
@@ -40,6 +40,40 @@ int fh_join(int handle, int ranks, fh_job **out) {
 	}
 	fh_unlock();
 	*out = job;
+	return err;
+}
+
+// fh_call_roll tells the other processes of a communicator that this one waits for them to join.
+int fh_call_roll(int handle) {
+	MPI_Comm comm = MPI_Comm_f2c(handle);
+	int rank, size, err = 0;
+	fh_lock();
+	MPI_Comm_rank(comm, &rank);
+	MPI_Comm_size(comm, &size);
+	for (int r = 0; r < size && !err; r++) {
+		MPI_Request sent;
+		if (r != rank)
+			err = MPI_Isend(NULL, 0, MPI_BYTE, r, ROLL, comm, &sent);
+		if (r != rank && !err)
+			err = MPI_Request_free(&sent);
+	}
+	fh_unlock();
+	return err;
+}
+
+// fh_hear_roll marks the processes that have said so.
+int fh_hear_roll(int handle, uint8_t *present) {
+	MPI_Comm comm = MPI_Comm_f2c(handle);
+	MPI_Status status;
+	int err, found = 1;
+	fh_lock();
+	while (!(err = MPI_Iprobe(MPI_ANY_SOURCE, ROLL, comm, &found, &status)) && found) {
+		err = MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, ROLL, comm, MPI_STATUS_IGNORE);
+		if (err)
+			break;
+		present[status.MPI_SOURCE] = 1;
+	}
+	fh_unlock();
 	return err;
 }
 

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,9 @@ var errClosed = fmt.Errorf("rma/mpi: for this rank the job is %w", rma.ErrClosed
 
 // abandonGrace is how long a rank that has failed waits for the others.
 const abandonGrace = 5 * time.Second
+
+// rollTime is how long a rank that could not join waits to hear who else could not.
+const rollTime = 2 * time.Second
 
 // spins is how often C polls for completion, letting other threads run in between, before Go
 // examines the context.
@@ -129,7 +133,10 @@ func (j *member) connect(ctx context.Context, comm C.int, cfg Config, p override
 	err := j.collective(within, func() C.int { return C.fh_join(comm, C.int(p.first), &j.c) })
 	j.rank, j.size = int(C.fh_rank(j.c)), int(C.fh_size(j.c))
 	if err != nil {
-		return fmt.Errorf("rma/mpi: joining the other ranks: %w; were all ranks started?", err)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w; %s", err, j.callRoll(int32(comm)))
+		}
+		return fmt.Errorf("rma/mpi: joining the other ranks: %w", err)
 	}
 	if err := j.shareHosts(within, cfg, p.host); err != nil || j.near.OneHost() {
 		return err
@@ -141,6 +148,32 @@ func (j *member) connect(ctx context.Context, comm C.int, cfg Config, p override
 		return err
 	}
 	return j.tryReserve(within)
+}
+
+// callRoll says which ranks have not come in time. Those that have tell each other so.
+func (j *member) callRoll(comm int32) string {
+	if C.fh_call_roll(C.int(comm)) != 0 {
+		return "which ranks have not come is not known"
+	}
+	present := make([]uint8, j.size)
+	present[j.rank] = 1
+	end := time.Now().Add(rollTime)
+	var pace backoff.Backoff
+	for slices.Contains(present, 0) && time.Now().Before(end) &&
+		C.fh_hear_roll(C.int(comm), (*C.uint8_t)(&present[0])) == 0 {
+		pace.Pause()
+	}
+	var missing []int
+	for rank, here := range present {
+		if here == 0 {
+			missing = append(missing, rank)
+		}
+	}
+	if len(missing) == 0 {
+		return "all ranks have come, but were too slow" + onProcessors()
+	}
+	return fmt.Sprintf("these have not come: %v; they were started, but have not called Join, or "+
+		"are slow%s", missing, onProcessors())
 }
 
 // tryReserve finds out whether MPI makes windows of memory that is there, leaves it alone until it

@@ -107,6 +107,19 @@ func TestKilled(t *testing.T) {
 func TestCrowd(t *testing.T) {
 	out, err := find(t, ask().kind).play(t, 8, "sum:pairs")
 	expect(t, out, err, true, 8, " of 8: 288, flat false")
+	out, err = find(t, ask().kind).play(t, 32, "sum:")
+	expect(t, out, err, true, 32, " of 32: 16896, flat true")
+}
+
+// Where a rank does not come, the others say which.
+func TestLate(t *testing.T) {
+	out, err := find(t, ask().kind).play(t, 2, "late:")
+	expect(t, out, err, false, 1, "these have not come: [1]")
+	if t.Failed() {
+		return
+	}
+	out, err = find(t, ask().kind).play(t, 3, "roll:")
+	expect(t, out, err, true, 0)
 }
 
 // A default of the library that does not work is found at the start.

@@ -12,7 +12,7 @@
 
 enum { YIELDS = 200 }; // polls without a result until a thread sleeps
 
-int fh_is_crowded, fh_is_passive, fh_vain;
+int fh_is_crowded, fh_is_passive, fh_vain, fh_share = 1;
 unsigned long fh_entered;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int wanted; // threads that wait for the lock, or are about to take it

@@ -85,7 +85,7 @@ static int progress(void) {
 // rarely; each poll costs that rank's thread more than a microsecond.
 static void serve(void) {
 	static const struct timespec crowdedNap = {0, 5000};
-	struct timespec now = nap;
+	struct timespec now = {0, 0};
 	prctl(PR_SET_TIMERSLACK, 1000); // a nap may so be short
 	while (!__atomic_load_n(&finish, __ATOMIC_ACQUIRE)) {
 		int demand = progress();
@@ -96,8 +96,9 @@ static void serve(void) {
 				fh_give_way(fh_vain++);
 			continue;
 		}
-		now.tv_nsec = demand != FH_ACTIVE ? nap.tv_nsec :
-			now.tv_nsec < nap.tv_nsec * LONG ? now.tv_nsec * 2 : now.tv_nsec;
+		long least = nap.tv_nsec * __atomic_load_n(&fh_share, __ATOMIC_RELAXED);
+		now.tv_nsec = demand != FH_ACTIVE || now.tv_nsec < least ? least :
+			now.tv_nsec < least * LONG ? now.tv_nsec * 2 : now.tv_nsec;
 		nanosleep(&now, NULL);
 	}
 }
@@ -149,7 +150,10 @@ int fh_phase(fh_facts *f) {
 	return p;
 }
 
-void fh_crowded(int yes) { fh_is_crowded = yes; }
+void fh_crowd(int ranks, int cores) {
+	fh_is_crowded = ranks >= cores;
+	__atomic_store_n(&fh_share, (ranks + cores - 1) / cores, __ATOMIC_RELAXED);
+}
 
 void fh_finish(void) {
 	if (fh_is_passive) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/launch"
@@ -27,6 +28,8 @@ var roles = map[string]func(string) error{
 	"passive": passive,
 	"compute": compute,
 	"joined":  joined,
+	"late":    late,
+	"roll":    roll,
 	"fail":    fail,
 	"die":     die,
 	"rates":   rates,
@@ -115,6 +118,36 @@ func program(argument string) error {
 	}
 	Exclusive(func() {})
 	return guest.Finalize()
+}
+
+// late is a job whose last rank initialises MPI and never joins.
+func late(string) error {
+	if _, err := Start(context.Background(), Config{Timeout: hangGuard}); err != nil {
+		return err
+	}
+	if worldRank() > 0 {
+		select {} // the launcher ends it, when the other has failed
+	}
+	_, err := Join(context.Background(), Config{Timeout: time.Millisecond})
+	return err
+}
+
+// roll has ranks call the roll until each has heard of all others.
+func roll(string) error {
+	if err := guest.Init(2); err != nil {
+		return err
+	}
+	stop, err := Start(context.Background(), Config{Timeout: hangGuard})
+	if err != nil {
+		return err
+	}
+	c := &company{}
+	comm, err := c.split(0, worldRank())
+	j := &member{rank: worldRank(), size: 3}
+	for said := ""; err == nil && !strings.Contains(said, "all ranks have come"); {
+		said = j.callRoll(comm)
+	}
+	return errors.Join(err, stop(), guest.Finalize())
 }
 
 // passive is a program that uses one thread only, and computes between two jobs.

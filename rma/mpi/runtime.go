@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -16,8 +17,12 @@ import (
 	"github.com/farhash/farhash/internal/launch"
 )
 
-// defaultTimeout is how long a rank waits for the others to arrive.
-const defaultTimeout = time.Minute
+// How long a rank waits for the others to arrive: so long, and longer for each rank with which it
+// shares a processor.
+const (
+	defaultTimeout = time.Minute
+	crowdedTimeout = 5 * time.Second
+)
 
 // progressInterval is how often the engine enters MPI for other ranks when this one
 // does not. An operation on the memory of a rank that computes takes that much longer at most.
@@ -34,7 +39,7 @@ type overrides struct {
 
 func (c *Config) complete() {
 	if c.Timeout <= 0 {
-		c.Timeout = defaultTimeout
+		c.Timeout = defaultTimeout + time.Duration((here()-1)/runtime.NumCPU())*crowdedTimeout
 	}
 }
 
@@ -88,6 +93,7 @@ func begin(ctx context.Context, cfg Config) error {
 			"join several jobs between mpi.Start and its stop", l.text)
 	}
 	l.prepare()
+	C.fh_crowd(C.int(here()), C.int(runtime.NumCPU()))
 	mpiState.passive = cfg.Passive
 	if cfg.Passive {
 		C.fh_attach()
@@ -124,7 +130,7 @@ func initialised(ctx context.Context, l library, timeout time.Duration) (C.fh_fa
 		}
 		if pace.Pause() && ctx.Err() != nil {
 			return facts, fmt.Errorf("rma/mpi: %s was not initialised within %v; "+
-				"were all ranks started?: %w", l.text, timeout, ctx.Err())
+				"were all ranks started?%s: %w", l.text, timeout, onProcessors(), ctx.Err())
 		}
 	}
 }

@@ -24,13 +24,15 @@ void fh_finish(void);
 void fh_finalizing(void); // the program finalises MPI
 void fh_lock(void);
 void fh_unlock(void);
-void fh_crowded(int yes);
+void fh_crowd(int ranks, int cores); // how many ranks this host has, before fh_start and later
 void fh_guard(const char *lastWords);
 
 // A job: a communicator, one collective call under way, and who has left.
 typedef struct fh_job fh_job;
 
 int fh_join(int comm, int ranks, fh_job **job);
+int fh_call_roll(int comm);
+int fh_hear_roll(int comm, uint8_t *present);
 int fh_rank(const fh_job *job);
 int fh_size(const fh_job *job);
 int fh_barrier(fh_job *job);
