@@ -33,6 +33,8 @@ const (
 	opSaturateBy // of a run
 	opImageSaturate
 	opLoopsBy // of a run
+	opFireAll // these are not in the cache
+	opImages
 	operations
 )
 

@@ -178,7 +178,7 @@ func (w *worker) wait(is func() bool) {
 func (w *worker) makeCall(t *task) Node {
 	w.crew.mu.Unlock()
 	defer w.crew.mu.Lock()
-	return w.call(t.op, t.a, t.b, t.c, t.level)
+	return w.make(&t.call)
 }
 
 // spins is how often a worker looks for an event before it sleeps: some microseconds.

@@ -26,6 +26,10 @@ func (w *worker) union(a, b Node) Node {
 		n = w.node(valueA, downA, w.union(rightA, b))
 	case valueA > valueB:
 		n = w.node(valueB, downB, w.union(a, rightB))
+	case w.mirrored:
+		below, rest := w.mirror(call{op: opUnion, a: downA, b: uint64(downB)},
+			call{op: opUnion, a: rightA, b: uint64(rightB)})
+		n = w.node(valueA, below, rest)
 	default:
 		forked := w.fork(opUnion, downA, uint64(downB), 0, 0)
 		right := w.union(rightA, rightB)

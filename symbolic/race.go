@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/farhash/farhash/internal/memory"
@@ -12,12 +13,13 @@ import (
 // errLost ends the strategy that another one has beaten.
 var errLost = errors.New("another strategy has found the answer")
 
-// Race explores by Saturation and Loops at the same time, with half of the memory each, and ends
-// one when the other has the answer: neither is always the faster one. A maxBytes of 0 means 0.8 of
-// the memory that is left. explore makes a store of its own. Where both fail the error is
-// what Saturation returned.
+// Race explores by Saturation and Loops at the same time, and ends one when the other has the
+// answer: neither is always the faster one, and by more than goroutines help. Each has half of the
+// memory, and a goroutine for each two processors, one at least. A maxBytes of 0 means 0.8 of
+// the memory that is left. explore makes a store of its own, by what Config has of them. Where both
+// fail the error is what Saturation returned.
 func Race[R any](ctx context.Context, maxBytes uint64,
-	explore func(ctx context.Context, strategy Strategy, maxBytes uint64) (*R, error)) (*R, error) {
+	explore func(ctx context.Context, strategy Strategy, cfg Config) (*R, error)) (*R, error) {
 	strategies := [...]Strategy{Saturation, Loops}
 	if maxBytes == 0 {
 		left, err := memory.Now()
@@ -27,6 +29,8 @@ func Race[R any](ctx context.Context, maxBytes uint64,
 		}
 		maxBytes = left.Bytes / 5 * 4
 	}
+	cfg := Config{MaxBytes: maxBytes / uint64(len(strategies)),
+		Goroutines: max(1, runtime.GOMAXPROCS(0)/len(strategies))}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var results [len(strategies)]*R
@@ -34,7 +38,7 @@ func Race[R any](ctx context.Context, maxBytes uint64,
 	var all sync.WaitGroup
 	for i, strategy := range strategies {
 		all.Go(func() {
-			results[i], errs[i] = explore(ctx, strategy, maxBytes/uint64(len(strategies)))
+			results[i], errs[i] = explore(ctx, strategy, cfg)
 			if errs[i] == nil {
 				end(errLost)
 			}

@@ -65,7 +65,7 @@ func (w *worker) levelsBy(from Node) Node {
 	for front != Empty {
 		w.push(all)
 		w.push(front)
-		next := w.images(front, w.relations.run.order)
+		next := w.images(front, 0, len(w.relations.run.order))
 		w.push(next)
 		fresh := w.minus(next, all)
 		w.push(fresh)
@@ -76,19 +76,23 @@ func (w *worker) levelsBy(from Node) Node {
 	return all
 }
 
-// images is the union of the images of relations.
-func (w *worker) images(n Node, by []Relation) Node {
-	switch len(by) {
+// images is the union of the images of the relations of the run from one to another.
+func (w *worker) images(n Node, first, last int) Node {
+	switch last - first {
 	case 0:
 		return Empty
 	case 1:
-		x := &w.relations.all[by[0]]
+		x := &w.relations.all[w.relations.run.order[first]]
 		return w.image(n, x.pairs, x.all)
 	}
-	half := len(by) / 2
-	a := w.images(n, by[:half])
+	half := first + (last-first)/2
+	forked := w.fork(opImages, n, uint64(half), uint64(last), 0)
+	a := w.images(n, first, half)
 	w.push(a)
-	b := w.images(n, by[half:])
+	b, ok := w.join(forked)
+	if !ok {
+		b = w.images(n, half, last)
+	}
 	w.push(b)
 	sum := w.union(a, b)
 	w.pop()
@@ -138,6 +142,11 @@ func (w *worker) loopsBy(n Node, first, level int) Node {
 // loopsBelow is loopsBy by relations that begin below a level.
 func (w *worker) loopsBelow(n Node, first, level int) Node {
 	value, down, right := w.at(n)
+	if w.mirrored {
+		below, rest := w.mirror(call{opLoopsBy, level + 1, down, uint64(first), 0},
+			call{opLoopsBy, level, right, uint64(first), 0})
+		return w.node(value, below, rest)
+	}
 	forked := w.fork(opLoopsBy, down, uint64(first), 0, level+1)
 	rest := w.loopsBy(right, first, level)
 	w.push(rest)

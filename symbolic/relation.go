@@ -226,6 +226,11 @@ func (w *worker) image(n, pairs Node, plan int) Node {
 		return w.end(&k, w.changes(n, pairs, st, Empty))
 	}
 	value, down, downPairs, right, rightPairs := w.halves(n, pairs, st.access)
+	if w.mirrored {
+		below, rest := w.mirror(call{op: opImage, a: down, b: withPlan(downPairs, st.next)},
+			call{op: opImage, a: right, b: withPlan(rightPairs, plan)})
+		return w.end(&k, w.node(value, below, rest))
+	}
 	forked := w.fork(opImage, down, withPlan(downPairs, st.next), 0, 0)
 	rest := w.image(right, rightPairs, plan)
 	w.push(rest)
@@ -309,6 +314,13 @@ func (w *worker) imageUnion(n, pairs Node, plan int, with Node) Node {
 	case withValue < value:
 		if rest := w.imageUnion(n, pairs, plan, withRight); rest != withRight {
 			result = w.node(withValue, withDown, rest)
+		}
+	case withValue == value && w.mirrored:
+		below, rest := w.mirror(
+			call{op: opImageUnion, a: down, b: withPlan(downPairs, st.next), c: uint64(withDown)},
+			call{op: opImageUnion, a: right, b: withPlan(rightPairs, plan), c: uint64(withRight)})
+		if rest != withRight || below != withDown {
+			result = w.node(value, below, rest)
 		}
 	case withValue == value:
 		forked := w.fork(opImageUnion, down, withPlan(downPairs, st.next), uint64(withDown), 0)

@@ -210,6 +210,9 @@ func (w *worker) closeRow(r *row) Node {
 // fireEntry fires transitions from entry i of a row, and returns where the entry is afterwards.
 func (w *worker) fireEntry(r *row, i int, transitions []Transition, level int) int {
 	value := r.entries[i].value
+	if len(w.tasks) > 0 && len(transitions) > 1 {
+		return w.fireEntryTasks(r, i, transitions, level)
+	}
 	for _, t := range transitions {
 		st := w.transitions[t].steps[0]
 		if value < st.need {
@@ -221,6 +224,41 @@ func (w *worker) fireEntry(r *row, i int, transitions []Transition, level int) i
 		}
 		i = w.addTo(r, i, st.after(value), below)
 	}
+	return i
+}
+
+// fireEntryTasks is fireEntry, with calls that other workers may make, all but one: they fire from
+// the entry as it is first.
+func (w *worker) fireEntryTasks(r *row, i int, transitions []Transition, level int) int {
+	value, down := r.entries[i].value, r.entries[i].down
+	can := func(t Transition) bool { return value >= w.transitions[t].steps[0].need }
+	calls, forked := 0, 0
+	for _, t := range transitions {
+		if can(t) {
+			calls++
+		}
+	}
+	for j := len(transitions) - 1; j >= 0 && forked < calls-1; j-- {
+		if t := transitions[j]; can(t) {
+			if !w.fork(opFireSaturate, down, uint64(t), 0, level+1) {
+				break
+			}
+			forked++
+		}
+	}
+	w.push(down) // the entry may change
+	for _, t := range transitions {
+		if !can(t) {
+			continue
+		}
+		below, ok := w.join(calls <= forked)
+		if !ok {
+			below = w.fireSaturate(down, t, level+1)
+		}
+		i = w.addTo(r, i, w.transitions[t].steps[0].after(value), below)
+		calls--
+	}
+	w.pop()
 	return i
 }
 
@@ -308,6 +346,11 @@ func (w *worker) saturateLevels(n Node, first, level int) Node {
 // saturateBelow is saturateLevels by transitions that begin below a level.
 func (w *worker) saturateBelow(n Node, first, level int) Node {
 	value, down, right := w.at(n)
+	if w.mirrored {
+		below, rest := w.mirror(call{opSaturateLevels, level + 1, down, uint64(first), 0},
+			call{opSaturateLevels, level, right, uint64(first), 0})
+		return w.node(value, below, rest)
+	}
 	forked := w.fork(opSaturateLevels, down, uint64(first), 0, level+1)
 	rest := w.saturateLevels(right, first, level)
 	w.push(rest)
@@ -349,7 +392,7 @@ func (w *worker) breadthFirst(from Node) Node {
 	for front != Empty {
 		w.push(all)
 		w.push(front)
-		next := w.fireAll(front, w.run.order)
+		next := w.fireAll(front, 0, len(w.run.order))
 		w.pop()
 		w.push(next)
 		front = w.minus(next, all)
@@ -363,18 +406,22 @@ func (w *worker) breadthFirst(from Node) Node {
 	return all
 }
 
-// fireAll is the union of what transitions make of a set.
-func (w *worker) fireAll(n Node, transitions []Transition) Node {
-	switch len(transitions) {
+// fireAll is the union of what the transitions of the run from one to another make of a set.
+func (w *worker) fireAll(n Node, first, last int) Node {
+	switch last - first {
 	case 0:
 		return Empty
 	case 1:
-		return w.fire(n, transitions[0], 0)
+		return w.fire(n, w.run.order[first], 0)
 	}
-	half := len(transitions) / 2
-	a := w.fireAll(n, transitions[:half])
+	half := first + (last-first)/2
+	forked := w.fork(opFireAll, n, uint64(half), uint64(last), 0)
+	a := w.fireAll(n, first, half)
 	w.push(a)
-	b := w.fireAll(n, transitions[half:])
+	b, ok := w.join(forked)
+	if !ok {
+		b = w.fireAll(n, half, last)
+	}
 	w.push(b)
 	sum := w.union(a, b)
 	w.pop()

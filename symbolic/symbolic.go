@@ -23,7 +23,7 @@ type Config struct {
 	// is left. The stack of a deep operation comes in addition, up to half as much or 128 MiB.
 	MaxBytes uint64
 	// Goroutines is how many goroutines work on an operation that takes more than a millisecond. 0
-	// means 1: more have gained nothing in any measurement yet.
+	// means 1.
 	Goroutines int
 	// Progress is called every 10 ms within operations, by one of their goroutines; the others wait
 	// until it returns. So it may also have the operation pause. It may call Stats, Saturated and

@@ -180,13 +180,20 @@ func (all vectors) with(others vectors) vectors {
 // paces are how often tests collect garbage: as the store does, for each node, for some.
 var paces = []uint64{0, 1, 3}
 
-// forPaces runs a test for all paces and so many seeds, with one goroutine and with several.
+// forPaces runs a test for all paces and so many seeds: with one goroutine, with several, and with
+// a mirrored one, whose tasks no other takes.
 func forPaces(t *testing.T, seeds uint64, test func(t *tester)) {
-	for _, goroutines := range []int{1, 3} {
+	for _, c := range []struct {
+		name       string
+		goroutines int
+		mirrored   bool
+	}{{"1 goroutine", 1, false}, {"3 goroutines", 3, false}, {"mirrored", 3, true}} {
 		for _, pace := range paces {
-			t.Run(fmt.Sprint(goroutines, " goroutines, pace ", pace), func(t *testing.T) {
-				for seed := range seeds / uint64((goroutines+1)/2) {
-					x := newTester(t, Config{pace: pace, Goroutines: goroutines, eager: true}, seed)
+			t.Run(fmt.Sprint(c.name, ", pace ", pace), func(t *testing.T) {
+				for seed := range seeds / uint64((c.goroutines+1)/2) {
+					x := newTester(t, Config{pace: pace, Goroutines: c.goroutines,
+						eager: !c.mirrored}, seed)
+					x.s.workers[0].mirrored = c.mirrored
 					test(x)
 				}
 			})

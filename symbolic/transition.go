@@ -120,6 +120,11 @@ func (w *worker) fire(n Node, t Transition, level int) Node {
 		return n
 	}
 	w.begin()
+	if w.mirrored {
+		below, rest := w.mirror(call{opFire, level + 1, down, uint64(t), 0},
+			call{opFire, level, right, uint64(t), 0})
+		return w.end(&k, w.node(st.after(value), below, rest))
+	}
 	forked := w.fork(opFire, down, uint64(t), 0, level+1)
 	rest := w.fire(right, t, level)
 	w.push(rest)
@@ -160,6 +165,12 @@ func (w *worker) fireUnion(n Node, t Transition, level int, with Node) Node {
 		rest := w.fireUnion(n, t, level, withRight)
 		if result = with; rest != withRight {
 			result = w.node(withValue, withDown, rest)
+		}
+	case withValue == value && w.mirrored:
+		below, rest := w.mirror(call{opFireUnion, level + 1, down, uint64(t), uint64(withDown)},
+			call{opFireUnion, level, right, uint64(t), uint64(withRight)})
+		if result = with; rest != withRight || below != withDown {
+			result = w.node(value, below, rest)
 		}
 	case withValue == value:
 		forked := w.fork(opFireUnion, down, uint64(t), uint64(withDown), level+1)

@@ -17,6 +17,10 @@ type worker struct {
 	made uint64  // nodes since the last collection
 	last set.Ref // the largest that it has made
 
+	// mirrored workers begin at the other end of a list: where two make the same call, they meet in
+	// the middle of it, and each takes the results of the other one.
+	mirrored bool
+
 	stack     []Node // that operations need
 	rows      []*row // those in front are open
 	openRows  int
@@ -33,12 +37,17 @@ type worker struct {
 	_ [64]byte // others write to what follows
 }
 
-// task is a call of an operation, which any worker may make.
+// call is a call of an operation.
+type call struct {
+	op    operation
+	level int
+	a     Node
+	b, c  uint64
+}
+
+// task is a call that any worker may make.
 type task struct {
-	op     operation
-	level  int
-	a      Node
-	b, c   uint64
+	call
 	result Node
 	state  taskState
 }
@@ -73,7 +82,8 @@ func (s *Store) hire(goroutines int, eager bool) error {
 		if err != nil {
 			return err
 		}
-		w := &worker{Store: s, pairs: pairs, entries: s.cache.entries, firstTick: firstTick}
+		w := &worker{Store: s, pairs: pairs, entries: s.cache.entries, firstTick: firstTick,
+			mirrored: len(s.workers)%2 == 1}
 		if eager {
 			w.firstTick = 0
 		}
@@ -137,8 +147,7 @@ func (w *worker) fork(op operation, a Node, b, c uint64, level int) bool {
 	if w.forked == len(w.tasks) {
 		return false
 	}
-	t := &w.tasks[w.forked]
-	t.op, t.level, t.a, t.b, t.c = op, level, a, b, c
+	w.tasks[w.forked].call = call{op, level, a, b, c}
 	w.forked++
 	return true
 }
@@ -155,9 +164,24 @@ func (w *worker) join(forked bool) (Node, bool) {
 	return w.joinOffered()
 }
 
-// call makes the call of a task.
-func (w *worker) call(op operation, a Node, b, c uint64, level int) Node {
-	switch op {
+// mirror makes the calls for what is below an entry and for the rest of its list, in the order of a
+// mirrored worker: the second one is a task.
+func (w *worker) mirror(down, right call) (below, rest Node) {
+	forked := w.fork(right.op, right.a, right.b, right.c, right.level)
+	below = w.make(&down)
+	w.push(below)
+	rest, ok := w.join(forked)
+	if !ok {
+		rest = w.make(&right)
+	}
+	w.pop()
+	return below, rest
+}
+
+// make makes a call.
+func (w *worker) make(x *call) Node {
+	a, b, c, level := x.a, x.b, x.c, x.level
+	switch x.op {
 	case opUnion:
 		return w.union(a, Node(b))
 	case opIntersect:
@@ -180,13 +204,17 @@ func (w *worker) call(op operation, a Node, b, c uint64, level int) Node {
 		return w.stuck(a, int(b), level)
 	case opAtMost:
 		return w.atMost(a, int(b), level, int64(c))
+	case opFireAll:
+		return w.fireAll(a, int(b), int(c))
+	case opImages:
+		return w.images(a, int(b), int(c))
 	case opSaturateBy:
 		return w.saturateBy(a, level)
 	case opLoopsBy:
 		return w.loopsBy(a, int(b), level)
 	}
 	pairs, plan := fromPlan(b)
-	switch op {
+	switch x.op {
 	case opImage:
 		return w.image(a, pairs, plan)
 	case opImageUnion:
@@ -200,15 +228,23 @@ func (w *worker) call(op operation, a Node, b, c uint64, level int) Node {
 // each replaces what is below the entries of an open row by what an operation makes of it. All
 // calls but the first are tasks.
 func (w *worker) each(r *row, op operation, b uint64, level int) {
+	n := len(r.entries)
+	entry := func(i int) *rowEntry {
+		if w.mirrored {
+			i = n - 1 - i
+		}
+		return &r.entries[i]
+	}
 	forked := 0
-	for i := len(r.entries) - 1; i > 0 && w.fork(op, r.entries[i].down, b, 0, level); i-- {
+	for i := n - 1; i > 0 && w.fork(op, entry(i).down, b, 0, level); i-- {
 		forked++
 	}
-	for i := range r.entries {
-		down, ok := w.join(i >= len(r.entries)-forked)
+	for i := range n {
+		e := entry(i)
+		down, ok := w.join(i >= n-forked)
 		if !ok {
-			down = w.call(op, r.entries[i].down, b, 0, level)
+			down = w.make(&call{op, level, e.down, b, 0})
 		}
-		r.entries[i].down = down
+		e.down = down
 	}
 }

@@ -242,7 +242,7 @@ func (b *both) search(opts explore.Options) {
 // reach explores by sets of markings.
 func (b *both) reach(ctx context.Context, mem uint64) {
 	defer close(b.reached)
-	b.res, b.failure = diagram.Explore(ctx, b.net, diagram.Options{MaxBytes: mem,
+	b.res, b.failure = diagram.Explore(ctx, b.net, diagram.Options{MaxBytes: mem, Goroutines: 1,
 		Progress: func(s diagram.Snapshot) { b.pace.hold(ctx, s) }}, b.properties...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"text/tabwriter"
@@ -50,7 +51,8 @@ The strategy is the order in which relations are followed. loops and saturation 
 what is below a level before they follow the relations that begin at it, loops for whole
 sets and saturation for each entry; chaining follows one relation after the other; bfs goes
 level by level. By default loops and saturation run at the same time, with half of the
-memory each, and the one that ends first answers.
+memory and of the processors each, and the one that ends first answers. One alone has all
+processors.
 
 When memory is full nothing is known, and the exit code is 3. After Ctrl-C or SIGTERM it is
 130 or 143.`,
@@ -91,6 +93,9 @@ func (f *modelFileFlags) options() (opts model.Options, err error) {
 	opts = model.Options{Strategy: symbolic.Strategy(f.strategy), Deadlocks: f.deadlocks}
 	var names []string
 	known := f.strategy == ""
+	if !known {
+		opts.Goroutines = runtime.GOMAXPROCS(0)
+	}
 	for _, s := range symbolic.Strategies() {
 		names = append(names, string(s))
 		known = known || s == opts.Strategy

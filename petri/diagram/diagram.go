@@ -1,6 +1,7 @@
 package diagram
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,8 @@ type Options struct {
 	// Progress is called about every 10 ms by each strategy, which waits until it returns: so it
 	// may also have the strategy pause. Two strategies may call it at the same time.
 	Progress func(Snapshot)
-	// Goroutines is how many goroutines work on one diagram, as in symbolic.Config.
+	// Goroutines is how many goroutines work on one diagram, as in symbolic.Config. 0 means 1, or
+	// what symbolic.Race gives each strategy.
 	Goroutines int
 
 	ordered time.Duration // processor time of ordering places
@@ -122,9 +124,10 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 		res, err = explore(ctx, net, opts, properties)
 	} else {
 		res, err = symbolic.Race(ctx, opts.MaxBytes, func(ctx context.Context,
-			strategy symbolic.Strategy, maxBytes uint64) (*Result, error) {
+			strategy symbolic.Strategy, cfg symbolic.Config) (*Result, error) {
 			opts := opts
-			opts.Strategy, opts.MaxBytes = strategy, maxBytes
+			opts.Strategy, opts.MaxBytes = strategy, cfg.MaxBytes
+			opts.Goroutines = cmp.Or(opts.Goroutines, cfg.Goroutines)
 			return explore(ctx, net, opts, properties)
 		})
 	}

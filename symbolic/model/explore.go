@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,9 @@ type Options struct {
 	// Strategy of firing. Empty means symbolic.Race: two at the same time, with half of the memory
 	// each.
 	Strategy symbolic.Strategy
+	// Goroutines is how many goroutines work on one diagram, as in symbolic.Config. 0 means 1, or
+	// what symbolic.Race gives each strategy.
+	Goroutines int
 	// Deadlocks has states counted as well that no state follows.
 	Deadlocks bool
 }
@@ -41,9 +45,10 @@ func Explore(ctx context.Context, m *Model, opts Options) (res *Result, err erro
 		res, err = explore(ctx, m, opts)
 	} else {
 		res, err = symbolic.Race(ctx, opts.MaxBytes, func(ctx context.Context,
-			strategy symbolic.Strategy, maxBytes uint64) (*Result, error) {
+			strategy symbolic.Strategy, cfg symbolic.Config) (*Result, error) {
 			opts := opts
-			opts.Strategy, opts.MaxBytes = strategy, maxBytes
+			opts.Strategy, opts.MaxBytes = strategy, cfg.MaxBytes
+			opts.Goroutines = cmp.Or(opts.Goroutines, cfg.Goroutines)
 			return explore(ctx, m, opts)
 		})
 	}
@@ -60,7 +65,8 @@ func explore(ctx context.Context, m *Model, opts Options) (_ *Result, err error)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("model: %w", context.Cause(ctx))
 	}
-	s, err := symbolic.New(ctx, symbolic.Config{Levels: m.Levels, MaxBytes: opts.MaxBytes})
+	s, err := symbolic.New(ctx, symbolic.Config{Levels: m.Levels, MaxBytes: opts.MaxBytes,
+		Goroutines: opts.Goroutines})
 	if err != nil {
 		return nil, err
 	}
