@@ -43,6 +43,9 @@
 // and what they change; JSON has all states and what changes. The name of an action may have its
 // parameters, as in fmt.Sprintf("fill %d", jug).
 //
+// --html FILE writes a page beside: answers, counts, charts of the search, and the traces step by
+// step. It needs no server and no other file.
+//
 // In any order (--order any), and after a checkpoint was resumed, the way to a state is not known,
 // and the trace is that state alone.
 //

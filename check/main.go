@@ -18,6 +18,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -45,6 +46,7 @@ type outcome struct {
 	code   int
 	report func() string
 	object func() any
+	page   func() *webpage.Page // nil: none
 }
 
 func (m Model[S]) name() string { return m.Name }
@@ -55,7 +57,8 @@ func (m Model[S]) check(ctx context.Context, job rma.Job, opts Options) (outcome
 		return outcome{}, err
 	}
 	return outcome{exitCode(r.Result, r.Violated() || r.Unfound()), r.Report,
-		func() any { return newObject(m.Name, r) }}, nil
+		func() any { return newObject(m.Name, r) },
+		func() *webpage.Page { return r.page(m.Name) }}, nil
 }
 
 func (m Model[S]) simulate(ctx context.Context, job rma.Job, opts Simulation) (outcome, error) {
@@ -70,7 +73,7 @@ func (m Model[S]) simulate(ctx context.Context, job rma.Job, opts Simulation) (o
 	case r.Interrupted:
 		code = exitInterrupt
 	}
-	return outcome{code, r.Report, func() any { return newSimulatedObject(m.Name, r) }}, nil
+	return outcome{code, r.Report, func() any { return newSimulatedObject(m.Name, r) }, nil}, nil
 }
 
 // Main checks a [Model] as a program, with the flags that -h lists, and exits. It is the first
@@ -92,11 +95,21 @@ func run(models []program) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if f.html != "" {
+		if err := webpage.Writable(f.html, opts.Checkpoint, opts.Resume); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: --html: %v\n", f.model.name(), err)
+			return exitFailure
+		}
+	}
 	code := 0
 	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		opts := opts
 		if job.Rank() == 0 && !f.quiet {
 			opts.Progress = showProgress
+		}
+		var samples webpage.Samples
+		if f.html != "" {
+			opts.Progress = sampled(&samples, opts.Progress)
 		}
 		var r outcome
 		var err error
@@ -109,11 +122,7 @@ func run(models []program) int {
 			return err
 		}
 		code = r.code
-		if f.json {
-			return json.NewEncoder(os.Stdout).Encode(r.object())
-		}
-		_, err = fmt.Printf("%s: %s", f.model.name(), r.report())
-		return err
+		return f.print(r, samples)
 	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", f.model.name(), err)
@@ -122,11 +131,30 @@ func run(models []program) int {
 	return code
 }
 
+// print prints a result, and writes its page.
+func (f *flags) print(r outcome, samples webpage.Samples) error {
+	var err error
+	if f.json {
+		err = json.NewEncoder(os.Stdout).Encode(r.object())
+	} else {
+		_, err = fmt.Printf("%s: %s", f.model.name(), r.report())
+	}
+	if f.html != "" {
+		page := r.page()
+		page.Samples = samples
+		if failure := page.Write(f.html); failure != nil {
+			err = errors.Join(err, fmt.Errorf("--html: %w", failure))
+		}
+	}
+	return err
+}
+
 // flags are the flags of a program, beside the options.
 type flags struct {
 	model       program
 	ranks       int
 	json, quiet bool
+	html        string
 	simulate    bool
 	simulation  Simulation
 }
@@ -154,6 +182,7 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 	set.BoolVar(&fingerprint, "fingerprint", false, "keep 63 bits of a hash of each state that "+
 		"is longer: a state may be missed, and the probability is shown")
 	opts.registerExtent(set)
+	set.StringVar(&f.html, "html", "", "write the result to this file as well, as a page")
 	set.BoolVar(&f.simulate, "simulate", false, "walk at random instead of searching, until "+
 		"something is violated")
 	set.IntVar(&f.simulation.Depth, "depth", 100, "steps of a random walk")
@@ -229,7 +258,8 @@ func (f *flags) checkSimulation(set *pflag.FlagSet) error {
 		}
 	}
 	walks, search := []string{"depth", "walks", "seed"}, []string{"mem", "order", "fingerprint",
-		"checkpoint", "every", "resume", "continue", "max-depth", "max-states"}
+		"checkpoint", "every", "resume", "continue", "max-depth", "max-states",
+		"html"}
 	for _, name := range walks {
 		if !f.simulate && set.Changed(name) {
 			return fmt.Errorf("--%s is for random walks; it needs --simulate", name)

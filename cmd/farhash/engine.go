@@ -33,7 +33,7 @@ var engines = []string{engineAuto, engineExplicit, engineSymbolic}
 // explicitOnly are the flags of explore that the symbolic engine does not have, and --trace: its
 // traces are not shortest ones.
 var explicitOnly = []string{"trace", "order", "checkpoint", "every", "resume", "encoding",
-	"access", "direct", "check", "max-depth", "max-states"}
+	"access", "direct", "check", "max-depth", "max-states", "html"}
 
 // checkEngine refuses flags that the engine does not have. Auto is explicit where a flag asks for
 // what only that has.

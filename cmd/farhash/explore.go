@@ -19,6 +19,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/petri/property"
@@ -43,6 +44,7 @@ type exploreFlags struct {
 	every              time.Duration
 	maxDepth           uint64
 	maxStates          uint64
+	html               string
 	walk               float64 // percent
 	resumeCommand      string  // without --resume
 }
@@ -77,13 +79,14 @@ fit into little memory with any number of markings; others take more memory and 
 knows no depth, and counts arcs where that does not take long. auto runs both, and the
 first that has all answers ends the other; for up to a million markings explicit answers.
 It is explicit alone under a launcher, with less than 512 MiB of memory, and with --order,
---trace, --checkpoint, --every, --resume, --encoding, --access, --direct, --check, --max-*.
+--trace, --checkpoint, --every, --resume, --encoding, --access, --direct, --check, --html,
+--max-depth and --max-states.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank, and shows no
 progress. Otherwise -n ranks run as goroutines of this process.
 
-When memory is full, or at a limit, counts are marked INCOMPLETE, with exit code 3.
-After Ctrl-C or SIGTERM they are printed and marked as well, with exit code 130 or 143.
+When memory is full, or at a limit, counts are marked INCOMPLETE, with exit code 3; after
+Ctrl-C or SIGTERM with exit code 130 or 143.
 
 A checkpoint is written to FILE.partial, which then replaces the previous checkpoint. If
 FILE is a symbolic link, its target is replaced.
@@ -142,6 +145,8 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 		"(default: 80% of the available memory)")
 	flags.Uint64Var(&f.maxDepth, "max-depth", 0, "expand no markings at a depth above `N`")
 	flags.Uint64Var(&f.maxStates, "max-states", 0, "end the search once `N` markings are found")
+	flags.StringVar(&f.html, "html", "", "write the answer as a page to `FILE` as well, with "+
+		"charts of the search and traces step by step")
 	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest `SIZE` of the net's file")
 	flags.StringVar(&f.checkpoint, "checkpoint", "", "checkpoint `FILE`, written every --every")
 	flags.DurationVar(&f.every, "every", 10*time.Minute, "`TIME` between checkpoints")
@@ -298,12 +303,13 @@ func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net 
 	if f.trace == "witness" {
 		opts.Trace = packing.Witnesses(properties)
 	}
+	var samples webpage.Samples
 	search := packing.NewSearch(net, properties...)
 	search.Answered = answers.answered
 	err := farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		opts := opts
 		if job.Rank() == 0 {
-			opts.Progress = answers.show.update
+			opts.Progress = f.sampled(&samples, answers.show.update)
 		}
 		res, p, err := search.Run(ctx, job, opts)
 		if job.Rank() == 0 {
@@ -311,8 +317,11 @@ func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net 
 		}
 		if err == nil && job.Rank() == 0 {
 			var a answer
+			if res.Complete {
+				samples.Add(webpage.Sample{Elapsed: res.Elapsed, States: res.States})
+			}
 			if a, err = newAnswer(net, res, p); err == nil {
-				err = pass(a)
+				err = errors.Join(pass(a), f.writePage(&a, samples))
 			}
 		}
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/petri"
 )
 
@@ -23,6 +24,12 @@ func (f *exploreFlags) checkFiles(net string) error {
 		_, err := archive.Writable(f.checkpoint, archive.Format(archive.Exploration))
 		if err != nil {
 			return failure(fmt.Errorf("--checkpoint: %w", err))
+		}
+	}
+	if f.html != "" {
+		read := append([]string{inputFile(net), f.checkpoint, f.resume}, f.asked.files...)
+		if err := webpage.Writable(f.html, append(read, f.asked.formulaFiles...)...); err != nil {
+			return failure(fmt.Errorf("--html: %w", err))
 		}
 	}
 	if f.resume != "" {

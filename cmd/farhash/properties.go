@@ -138,26 +138,33 @@ func (p *propertyAnswer) known() bool { return string(p.Answer) != "null" }
 func printProperties(w io.Writer, properties []propertyAnswer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i := range properties {
-		p := &properties[i]
-		text := string(p.Answer)
-		switch {
-		case p.AtLeast != nil:
-			text = fmt.Sprintf("unknown\tat least %d", *p.AtLeast)
-		case !p.known() && p.Reason != "":
-			text = "unknown\t" + p.Reason
-		case !p.known():
-			text = "unknown"
-		case p.Structural:
-			text += "\tby structure"
-		case p.ByWalk:
-			text += "\tby a random walk"
+		text, note := properties[i].text()
+		if note != "" {
+			text += "\t" + note
 		}
-		if p.Transition != "" {
-			text += "\t" + printable(p.Transition) + " never fires, or not again"
-		}
-		fmt.Fprintf(t, "%s\t%s\n", printable(p.Name), text)
+		fmt.Fprintf(t, "%s\t%s\n", printable(properties[i].Name), text)
 	}
 	_ = t.Flush()
+}
+
+// text is an answer as text, and what is to be said about it.
+func (p *propertyAnswer) text() (answer, note string) {
+	answer = string(p.Answer)
+	switch {
+	case p.AtLeast != nil:
+		answer, note = "unknown", fmt.Sprintf("at least %d", *p.AtLeast)
+	case !p.known():
+		answer, note = "unknown", p.Reason
+	case p.Structural:
+		note = "by structure"
+	case p.ByWalk:
+		note = "by a random walk"
+	}
+	if p.Transition != "" {
+		note = strings.TrimPrefix(note+"\t"+printable(p.Transition)+" never fires, or not again",
+			"\t")
+	}
+	return answer, note
 }
 
 // printFormulas prints the contest's lines for properties.

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/internal/webpage"
+	"github.com/farhash/farhash/petri"
+)
+
+// sampled has snapshots of a search kept for the charts of --html.
+func (f *exploreFlags) sampled(samples *webpage.Samples, update func(explore.Snapshot)) func(
+	explore.Snapshot) {
+	if f.html == "" {
+		return update
+	}
+	return func(s explore.Snapshot) {
+		if s.Elapsed > 0 {
+			samples.Add(webpage.Sample{Elapsed: s.Elapsed, States: s.States, Waiting: s.Waiting})
+		}
+		update(s)
+	}
+}
+
+// writePage writes the page of --html.
+func (f *exploreFlags) writePage(a *answer, samples webpage.Samples) error {
+	if f.html == "" {
+		return nil
+	}
+	if err := a.page(samples).Write(f.html); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	return nil
+}
+
+// page is an answer as a page.
+func (a *answer) page(samples webpage.Samples) *webpage.Page {
+	p := &webpage.Page{Title: a.Model, Samples: samples}
+	if !a.Complete && !a.decided() {
+		note := "INCOMPLETE: " + a.Reason
+		if a.detail != "" {
+			note += ": " + a.detail
+		}
+		p.Notes = append(p.Notes, note)
+	}
+	if a.Missed != nil {
+		p.Notes = append(p.Notes, fmt.Sprintf("Fingerprints of markings were kept: one was missed "+
+			"with a probability of %.2g.", *a.Missed))
+	}
+	if a.TracesCut {
+		p.Notes = append(p.Notes, "Interrupted before all traces were found.")
+	}
+	number := func(name string, n uint64) {
+		p.Facts = append(p.Facts, webpage.Fact{Name: name, Value: strconv.FormatUint(n, 10)})
+	}
+	fact := func(name, value string) {
+		p.Facts = append(p.Facts, webpage.Fact{Name: name, Value: value})
+	}
+	number("markings", a.States)
+	number("arcs", a.Arcs)
+	if a.Depth != nil {
+		number("depth", *a.Depth)
+	}
+	number("deadlocks", a.Deadlocks)
+	number("most tokens in a place", a.MaxTokensPlace)
+	number("most tokens in a marking", a.MaxTokensMarking)
+	fact("net", plural.Of(a.Places, "place")+", "+plural.Of(a.Transitions, "transition"))
+	fact("time", fmt.Sprintf("%.3f s, %s with %s", a.Seconds,
+		rate(a.States, a.Seconds, "markings/s"), plural.Of(a.Ranks, "rank")))
+	fact("a marking has", plural.Of(a.bits, "bit")+", stored as "+a.Encoding)
+	for i := range a.Properties {
+		known := &a.Properties[i]
+		answer, note := known.text()
+		p.Answers = append(p.Answers, webpage.Answer{Question: known.Name, Answer: answer,
+			Note: note})
+	}
+	for i := range a.Traces {
+		p.Traces = append(p.Traces, a.Traces[i].page())
+	}
+	return p
+}
+
+// page is a trace as a page shows it.
+func (t *netTrace) page() webpage.Trace {
+	of := webpage.Trace{Goal: "A firing sequence to " + t.goal}
+	switch {
+	case t.Alone:
+		of.Goal = "A marking: " + t.goal
+		of.End = "The way there is not known; a search with --order bfs from the beginning shows " +
+			"one."
+		of.Steps = []webpage.Step{{State: t.end}}
+		return of
+	case t.ByWalk:
+		of.End = "A random walk has found this; a shorter sequence may exist."
+	}
+	marking := t.net.Initial()
+	of.Steps = []webpage.Step{{State: t.begin}}
+	for i, number := range t.numbers {
+		before := append([]int64(nil), marking...)
+		t.net.Transitions[number].Fire(marking)
+		step := webpage.Step{Action: t.Firings[i], Changes: changed(t.net, before, marking)}
+		_, step.State = tokens(t.net, marking)
+		of.Steps = append(of.Steps, step)
+	}
+	return of
+}
+
+// changed are the places whose tokens differ between two markings.
+func changed(net *petri.Net, before, after []int64) (all []webpage.Change) {
+	for i := range before {
+		if before[i] != after[i] {
+			all = append(all, webpage.Change{Name: net.Places[i].ID,
+				From: strconv.FormatInt(before[i], 10), To: strconv.FormatInt(after[i], 10)})
+		}
+	}
+	return all
+}
