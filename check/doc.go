@@ -44,7 +44,9 @@
 // parameters, as in fmt.Sprintf("fill %d", jug).
 //
 // --html FILE writes a page beside: answers, counts, charts of the search, and the traces step by
-// step. It needs no server and no other file.
+// step. It needs no server and no other file. --export FILE writes all states and transitions for
+// other tools, as .dot (Graphviz) or .aut (CADP, mCRL2), up to --max-export states. That is done by
+// one goroutine before the search, in the Go heap.
 //
 // In any order (--order any), and after a checkpoint was resumed, the way to a state is not known,
 // and the trace is that state alone.

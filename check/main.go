@@ -37,6 +37,8 @@ type program interface {
 	name() string
 	// check is Run, and what Main needs of its result.
 	check(ctx context.Context, job rma.Job, opts Options) (outcome, error)
+	// export writes the states to a file, if they are no more than that.
+	export(ctx context.Context, path string, most int) error
 	// simulate is the same for Simulate.
 	simulate(ctx context.Context, job rma.Job, opts Simulation) (outcome, error)
 }
@@ -95,13 +97,11 @@ func run(models []program) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if f.html != "" {
-		if err := webpage.Writable(f.html, opts.Checkpoint, opts.Resume); err != nil {
-			fmt.Fprintf(os.Stderr, "%s: --html: %v\n", f.model.name(), err)
-			return exitFailure
-		}
+	code, err := f.begin(ctx, &opts)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", f.model.name(), err)
+		return code
 	}
-	code := 0
 	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		opts := opts
 		if job.Rank() == 0 && !f.quiet {
@@ -155,6 +155,8 @@ type flags struct {
 	ranks       int
 	json, quiet bool
 	html        string
+	export      string
+	maxExport   int
 	simulate    bool
 	simulation  Simulation
 }
@@ -182,7 +184,7 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 	set.BoolVar(&fingerprint, "fingerprint", false, "keep 63 bits of a hash of each state that "+
 		"is longer: a state may be missed, and the probability is shown")
 	opts.registerExtent(set)
-	set.StringVar(&f.html, "html", "", "write the result to this file as well, as a page")
+	f.registerOutput(set)
 	set.BoolVar(&f.simulate, "simulate", false, "walk at random instead of searching, until "+
 		"something is violated")
 	set.IntVar(&f.simulation.Depth, "depth", 100, "steps of a random walk")
@@ -211,7 +213,8 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 	case opts.CheckpointEvery <= 0:
 		return f, opts, fmt.Errorf("--every must be positive, not %v", opts.CheckpointEvery)
 	}
-	if err := errors.Join(opts.checkExtent(set), f.checkSimulation(set)); err != nil {
+	if err := errors.Join(opts.checkExtent(set), f.checkOutput(set),
+		f.checkSimulation(set)); err != nil {
 		return f, opts, err
 	}
 	f.model = models[max(slices.Index(names, set.Arg(0)), 0)]
@@ -259,7 +262,7 @@ func (f *flags) checkSimulation(set *pflag.FlagSet) error {
 	}
 	walks, search := []string{"depth", "walks", "seed"}, []string{"mem", "order", "fingerprint",
 		"checkpoint", "every", "resume", "continue", "max-depth", "max-states",
-		"html"}
+		"html", "export", "max-export"}
 	for _, name := range walks {
 		if !f.simulate && set.Changed(name) {
 			return fmt.Errorf("--%s is for random walks; it needs --simulate", name)

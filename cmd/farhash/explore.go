@@ -45,6 +45,8 @@ type exploreFlags struct {
 	maxDepth           uint64
 	maxStates          uint64
 	html               string
+	export             string
+	maxExport          int
 	walk               float64 // percent
 	resumeCommand      string  // without --resume
 }
@@ -108,7 +110,7 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
 				return usage(errors.New("--every is the time between checkpoints; it needs " +
 					"--checkpoint FILE"))
 			}
-			if err := f.checkEngine(cmd); err != nil {
+			if err := errors.Join(f.checkEngine(cmd), f.checkExport(cmd)); err != nil {
 				return usage(err)
 			}
 			f.resumeCommand = resumeCommand(cmd, given[0])
@@ -147,6 +149,9 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.Uint64Var(&f.maxStates, "max-states", 0, "end the search once `N` markings are found")
 	flags.StringVar(&f.html, "html", "", "write the answer as a page to `FILE` as well, with "+
 		"charts of the search and traces step by step")
+	flags.StringVar(&f.export, "export", "", "write all markings and firings to `FILE` as well, "+
+		".dot (Graphviz) or .aut (CADP, mCRL2), before the search")
+	flags.IntVar(&f.maxExport, "max-export", maxExport, "most markings `N` to write by --export")
 	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest `SIZE` of the net's file")
 	flags.StringVar(&f.checkpoint, "checkpoint", "", "checkpoint `FILE`, written every --every")
 	flags.DurationVar(&f.every, "every", 10*time.Minute, "`TIME` between checkpoints")
@@ -278,6 +283,9 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	ctx, caught := catchSignals(ctx)
 	properties, err := f.asked.read(net)
 	if err != nil {
+		return err
+	}
+	if err := f.writeGraph(ctx, caught, net, launched); err != nil {
 		return err
 	}
 	switch {

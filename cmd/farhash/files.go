@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/petri"
@@ -30,6 +31,12 @@ func (f *exploreFlags) checkFiles(net string) error {
 		read := append([]string{inputFile(net), f.checkpoint, f.resume}, f.asked.files...)
 		if err := webpage.Writable(f.html, append(read, f.asked.formulaFiles...)...); err != nil {
 			return failure(fmt.Errorf("--html: %w", err))
+		}
+	}
+	if f.export != "" {
+		read := append([]string{inputFile(net), f.checkpoint, f.resume, f.html}, f.asked.files...)
+		if err := lts.Writable(f.export, append(read, f.asked.formulaFiles...)...); err != nil {
+			return failure(fmt.Errorf("--export: %w", err))
 		}
 	}
 	if f.resume != "" {

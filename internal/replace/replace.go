@@ -99,6 +99,23 @@ func Spares(path string, inputs ...string) error {
 	return nil
 }
 
+// Writable says why File would fail for a path, before what is to be written is known. inputs are
+// files that are read.
+func Writable(path string, is Format, inputs ...string) error {
+	if err := Spares(path, inputs...); err != nil {
+		return err
+	}
+	target, special, err := Target(path, is)
+	if err != nil || special {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(target), ".farhash-*")
+	if err != nil {
+		return fmt.Errorf("no file can be made in its folder: %w", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // File calls write to write a file that a user names. The file is replaced when that has succeeded.
 // A device or a pipe is written to directly. So is the file of standard output or error: under a
 // name like /dev/stdout the file of a shell is continued, and not replaced.

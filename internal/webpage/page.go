@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/farhash/farhash/internal/replace"
@@ -69,19 +67,7 @@ var format = replace.Format{Name: "page of farhash", Known: func(head []byte) bo
 // Writable says why a page cannot be written to a path, before a search that takes long. inputs are
 // files that are read.
 func Writable(path string, inputs ...string) error {
-	if err := replace.Spares(path, inputs...); err != nil {
-		return err
-	}
-	target, special, err := replace.Target(path, format)
-	if err != nil || special {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(target), ".farhash-*")
-	if err != nil {
-		return fmt.Errorf("no file can be made in its folder: %w", err)
-	}
-	_ = f.Close()
-	return os.Remove(f.Name())
+	return replace.Writable(path, format, inputs...)
 }
 
 // Write writes the page to a file, which is replaced if it is a page as well.
