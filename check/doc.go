@@ -11,7 +11,9 @@
 //	}
 //
 // A type of another kind has AppendBinary, and UnmarshalBinary for its pointer; Model.MaxBytes
-// bounds what they write.
+// bounds what they write. A state takes memory for the bytes that it has, and time for those that
+// it may have: messages of 8 bytes in states of up to 92 take 81 bytes a state, where MaxBytes is
+// 4000 as well, and twice the time (BenchmarkBinaryStates).
 //
 // [Main] makes models a program, [Test] a test, and [Run] is for everything else.
 //

@@ -89,6 +89,9 @@ func (m *system[S]) shares() bool {
 	return yes
 }
 
+// Padded: AppendBinary writes as much as a state needs.
+func (m *system[S]) Padded() bool { return m.shares() }
+
 // notes is the first note among the findings.
 func (m *system[S]) notes() int { return findingProperties + len(m.Properties) }
 

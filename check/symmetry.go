@@ -187,9 +187,9 @@ func (e *expander[S]) comparePair(came, canonical []uint64) (more bool, err erro
 		var joined S
 		_ = e.packing.Decode(canonical, &joined) // it has been decoded before
 		return e.wrong("Canonical returned " + text(joined) + " for this state, and the two are " +
-			"not equal: " + fmt.Sprintf(format, args...) + "; have Canonical return one state for " +
-			"all that are equal by symmetry, and for no others: it must not lose what Next or a " +
-			"property depends on")
+			"not equal: " + fmt.Sprintf(format, args...) + "; have Canonical return one state " +
+			"for all that are equal by symmetry, and for no others: it must not lose what Next " +
+			"or a property depends on")
 	}
 	e.action = ""
 	for i, holds := range here.holds {

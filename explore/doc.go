@@ -267,4 +267,5 @@
 //	exchange.go     blocks for ranks without work
 //	frontier.go     lists of a rank: states that wait, states inserted lately, the log
 //	visited.go      the set of states: trees, fingerprints, elements, words
+//	padded.go       trees of states that end in zeros
 package explore

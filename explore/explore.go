@@ -142,6 +142,7 @@ type search struct {
 	model     Model
 	bits      int      // of a state
 	words     int      // of a state
+	padded    bool     // states end in zeros; see Padded
 	initial   []uint64 // the initial states
 	findings  int      // of the model
 	live      []uint64 // of expander
@@ -178,7 +179,7 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 		err = s.admit(model)
 	}
 	if err == nil {
-		s.encoding, err = opts.Encoding.choose(s.bits, s.words)
+		s.encoding, err = opts.Encoding.choose(s.bits, s.words, s.padded)
 	}
 	if s.taskWords = 1; s.fingerprints() {
 		s.taskWords = s.words
@@ -204,7 +205,8 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	}
 	states, nodes, err := s.tableConfigs()
 	if err == nil {
-		s.visited, err = newVisited(ctx, job, s.encoding, s.words, s.bits, states, nodes)
+		s.visited, err = newVisited(ctx, job, s.encoding, s.words, s.bits, s.padded, states,
+			nodes)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.exchange.close(), s.control.close())

@@ -21,6 +21,7 @@ type graph struct {
 	hook        func(s uint64) error                  // called with each state that is expanded
 	initial     []uint64                              // nil: 0
 	goal        uint64                                // a state to find, if not 0
+	padded      bool                                  // states have any number of words
 }
 
 // The findings of a graph: the largest number, twice that, and 1 if the goal was found.
@@ -34,6 +35,8 @@ const (
 func (g *graph) StateBits() int  { return g.bits }
 func (g *graph) StateWords() int { return g.words }
 func (g *graph) Findings() int   { return graphFindings }
+
+func (g *graph) Padded() bool { return g.padded }
 
 func (g *graph) Decided(findings []uint64) bool { return findings[findingGoal] != 0 }
 
@@ -55,7 +58,11 @@ func (g *graph) NewExpander() explore.Expander {
 func (g *graph) encode(s uint64, out []uint64) []uint64 {
 	out = append(out, s)
 	for i := 1; i < g.words; i++ {
-		out = append(out, (s+1)*0x9e3779b97f4a7c15*uint64(i))
+		word := (s + 1) * 0x9e3779b97f4a7c15 * uint64(i)
+		if g.padded && uint64(i) > s%uint64(g.words) {
+			word = 0
+		}
+		out = append(out, word)
 	}
 	return out
 }

@@ -53,6 +53,29 @@ func TestWideLevel(t *testing.T) {
 	}
 }
 
+// States that end in zeros are found and traced as others are.
+func TestPaddedStates(t *testing.T) {
+	for _, words := range []int{2, 3, 65, 512} {
+		for _, hidden := range []bool{false, true} {
+			g := doubling(9).long(words)
+			g.padded = true
+			s := setting{ranks: 3, hidden: hidden, opts: explore.Options{Check: true}}
+			r := mustCount(t, s, g, wantDoubling(9, explore.BreadthFirst))
+			if r.Encoding != explore.EncodingTree {
+				t.Errorf("%d words: encoding %q", words, r.Encoding)
+			}
+			g = chain(300).long(words)
+			g.padded = true
+			s.opts.Trace = []int{explore.Deadlock}
+			r = mustCount(t, s, g, counts{States: 300, Arcs: 299, Depth: 299, Deadlocks: 1,
+				MaxTokensPlace: 299, MaxTokensMarking: 598})
+			if len(r.Trace) != 300 || r.Trace[299].State[0] != 299 {
+				t.Errorf("%d words: trace of %d states", words, len(r.Trace))
+			}
+		}
+	}
+}
+
 func TestLongStates(t *testing.T) {
 	bits := 11
 	if invariant.Enabled {

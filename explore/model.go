@@ -34,6 +34,14 @@ type Model interface {
 	Decided(findings []uint64) bool
 }
 
+// Padded is a Model whose states have lengths of their own: zeros fill up the words that a state
+// does not need. As trees such states take memory and time for the words that they need alone.
+type Padded interface {
+	Model
+	// Padded reports whether it is so.
+	Padded() bool
+}
+
 // Expander computes successors. One goroutine uses it.
 type Expander interface {
 	// Expand appends to out one packed state (StateWords words) for each
@@ -140,6 +148,9 @@ func (s *search) admit(model Model) (err error) {
 			"one word", bits, words)
 	}
 	s.model, s.bits, s.words, s.initial = model, bits, words, model.Initial(nil)
+	if p, ok := model.(Padded); ok {
+		s.padded = p.Padded()
+	}
 	if len(s.initial) == 0 || len(s.initial)%words != 0 {
 		return s.broken(breachInitial, "Initial appended %s; append at least one state of %s",
 			plural.Of(len(s.initial), "word"), plural.Of(words, "word"))

@@ -15,14 +15,21 @@ import (
 func tree(t *testing.T, ranks, words, stateBits int, limit uint64,
 	use func(job rma.Job, v *treeSet) error) {
 	t.Helper()
+	anyTree(t, ranks, words, stateBits, false, limit, use)
+}
+
+// anyTree is tree, or the same for states that end in zeros.
+func anyTree(t *testing.T, ranks, words, stateBits int, padded bool, limit uint64,
+	use func(job rma.Job, v *treeSet) error) {
+	t.Helper()
 	err := local.Run(ranks, func(job rma.Job) error {
 		cfg := set.Config{Buckets: 1 << 10, MaxBytes: limit}
-		v, err := newTreeSet(t.Context(), job, cfg, cfg, words, stateBits)
+		all, err := newVisited(t.Context(), job, EncodingTree, words, stateBits, padded, cfg, cfg)
 		if err != nil {
 			return err
 		}
-		defer v.close()
-		return use(job, v)
+		defer all.close()
+		return use(job, all.(*treeSet))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -70,13 +77,31 @@ func TestTreeParts(t *testing.T) {
 // Equal states have equal roots on all ranks, though these know other nodes, and other states
 // have other ones. A root gives its state back.
 func TestTreeRoots(t *testing.T) {
-	const n, words = 3000, 5
-	tree(t, 3, words, 64*words, 4<<20, func(job rma.Job, v *treeSet) error {
+	testRoots(t, 3000, 5, false)
+}
+
+// The same holds for states that end in zeros, of all lengths.
+func TestPaddedRoots(t *testing.T) {
+	for _, words := range []int{2, 3, 4, 5, 8, 9, 33, 64, 100, 512} {
+		testRoots(t, 1200, words, true)
+	}
+}
+
+func testRoots(t *testing.T, n, words int, padded bool) {
+	t.Helper()
+	use := func(job rma.Job, v *treeSet) error {
 		rng := rand.New(rand.NewPCG(3, 4)) // the same states on each rank
 		for range 2 {
 			states, again := make([]uint64, n*words), make([]uint64, n*words)
 			for i := range states {
 				states[i] = rng.Uint64N(3) << rng.IntN(64)
+			}
+			for i := 0; padded && i < n; i++ {
+				if state := states[i*words:][:words]; i%3 == 0 {
+					clear(state[min(words, 1<<rng.IntN(10)):]) // just a tree of fewer levels
+				} else {
+					clear(state[rng.IntN(words+1):])
+				}
 			}
 			results, tasks := make([]set.Result, n), make([]uint64, n)
 			if err := v.insert(states, results, tasks); err != nil {
@@ -88,10 +113,9 @@ func TestTreeRoots(t *testing.T) {
 			if !slices.Equal(states, again) {
 				t.Errorf("rank %d: the roots do not give the states back", job.Rank())
 			}
-			byRoot := map[uint64][words]uint64{}
-			distinct := map[[words]uint64]bool{}
+			byRoot, distinct := map[uint64]string{}, map[string]bool{}
 			for i, task := range tasks {
-				state := [words]uint64(states[i*words:])
+				state := string(bytesOf(states[i*words:][:words]))
 				if other, ok := byRoot[task]; ok && other != state {
 					t.Fatalf("rank %d: %x and %x have one root", job.Rank(), state, other)
 				}
@@ -111,7 +135,29 @@ func TestTreeRoots(t *testing.T) {
 			}
 		}
 		return nil
-	})
+	}
+	anyTree(t, 3, words, 64*words, padded, 64<<20, use)
+}
+
+// A state that ends in zeros takes no more nodes than one of a shorter tree.
+func TestPaddedNodes(t *testing.T) {
+	count := func(words int) (nodes uint64) {
+		anyTree(t, 1, words, 64*words, true, 4<<20, func(_ rma.Job, v *treeSet) error {
+			const n = 1000
+			states := make([]uint64, n*words)
+			for i := range n {
+				states[i*words], states[i*words+1] = uint64(i+1)<<40, uint64(i+1)<<20
+			}
+			err := v.insert(states, make([]set.Result, n), make([]uint64, n))
+			nodes, _ = v.nodes.Len(t.Context())
+			return err
+		})
+		return nodes
+	}
+	// Two parts of each state; of a tree for 8 words two levels; and a zero at each level.
+	if few, many := count(2), count(512); few > 2001 || many > 4009 {
+		t.Errorf("%d and %d nodes", few, many)
+	}
 }
 
 // Where the nodes have no room no state is inserted, and those that were stay.

@@ -43,15 +43,14 @@ type visited interface {
 type Encoding string
 
 const (
-	// EncodingAuto takes words where the states fit, else trees of up to 64 words a state, else
-	// elements.
+	// EncodingAuto takes words where the states fit, else trees where they do, else elements.
 	EncodingAuto Encoding = ""
 	// EncodingWord keeps a state in the bucket itself: up to 63 bits.
 	EncodingWord Encoding = "word"
 	// EncodingElement keeps states of any length in arenas.
 	EncodingElement Encoding = "element"
 	// EncodingTree keeps parts of states in arenas, equal ones once, and in the bucket a pair of
-	// references: states of up to 64 words.
+	// references: states of up to 64 words, and any of a Padded model.
 	EncodingTree Encoding = "tree"
 	// EncodingFingerprint keeps 63 bits of a hash of each state that is longer than they are, so
 	// that a state may be missed: Result.Missed. Shorter ones are kept as words.
@@ -61,9 +60,9 @@ const (
 // maxWordBits is the size of a state that fits in a bucket.
 const maxWordBits = 63
 
-// choose settles on an encoding for states of so many bits and words.
-func (e Encoding) choose(stateBits, words int) (Encoding, error) {
-	fits, fitsTree := stateBits <= maxWordBits, words <= maxTreeWords
+// choose settles on an encoding for states of so many bits and words, which may end in zeros.
+func (e Encoding) choose(stateBits, words int, padded bool) (Encoding, error) {
+	fits, fitsTree := stateBits <= maxWordBits, words <= maxTreeWords || padded
 	switch {
 	case (e == EncodingAuto || e == EncodingFingerprint) && fits:
 		return EncodingWord, nil
@@ -112,9 +111,9 @@ func (e Encoding) listBytes(words, ranks int) uint64 {
 	return 0
 }
 
-// newVisited makes the set of an encoding, for states of so many words and bits, with tables of
-// states and of nodes. Collective.
-func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits int,
+// newVisited makes the set of an encoding, for states of so many words and bits, which may end in
+// zeros, with tables of states and of nodes. Collective.
+func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits int, padded bool,
 	states, nodes set.Config) (visited, error) {
 	switch e {
 	case EncodingWord:
@@ -124,7 +123,11 @@ func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits i
 		s, err := set.New(ctx, job, states)
 		return &fingerprintSet{wordSet{s}, words}, err
 	case EncodingTree:
-		return newTreeSet(ctx, job, states, nodes, words, stateBits)
+		v, err := newTreeSet(ctx, job, states, nodes, words, stateBits)
+		if err == nil && padded && words > 1 {
+			v.padded, v.atOnce = true, treePiece/8
+		}
+		return v, err
 	}
 	s, err := set.NewElements(ctx, job, set.ElementsConfig{Config: states, ElementBytes: words * 8})
 	return &elementSet{s}, err
@@ -155,6 +158,13 @@ type treeSet struct {
 	at     []int       // where their references go
 	refs   []set.Ref
 	found  []set.Result
+
+	// Of states that end in zeros; see padded.go.
+	padded              bool
+	zeros               []uint64 // by level from the parts on: the node with zeros alone below it
+	lengths             []int    // nodes of each state of a piece at a level
+	places, placesBelow []int32  // of nodes: the first of their parts among those of all states
+	atOnce              int      // how many states are read together
 }
 
 // knownNode is a node whose reference is known.
@@ -209,9 +219,8 @@ func (v *treeSet) insert(states []uint64, results []set.Result, tasks []uint64) 
 	for i := range results {
 		results[i] = set.Full
 	}
-	step := treePiece / v.parts
-	for at := 0; at < len(results); at += step {
-		end := min(at+step, len(results))
+	for at, end := 0, 0; at < len(results); at = end {
+		end = at + v.piece(states[at*v.words:len(results)*v.words])
 		if err := v.roots(states[at*v.words:end*v.words], tasks[at:end]); err != nil {
 			return err
 		}
@@ -223,9 +232,8 @@ func (v *treeSet) insert(states []uint64, results []set.Result, tasks []uint64) 
 }
 
 func (v *treeSet) names(states, tasks []uint64) error {
-	step := treePiece / v.parts
-	for at := 0; at < len(tasks); at += step {
-		end := min(at+step, len(tasks))
+	for at, end := 0, 0; at < len(tasks); at = end {
+		end = at + v.piece(states[at*v.words:len(tasks)*v.words])
 		if err := v.roots(states[at*v.words:end*v.words], tasks[at:end]); err != nil {
 			return err
 		}
@@ -233,8 +241,11 @@ func (v *treeSet) names(states, tasks []uint64) error {
 	return nil
 }
 
-// roots stores the roots of states.
+// roots stores the roots of states, a piece.
 func (v *treeSet) roots(states, roots []uint64) error {
+	if v.padded {
+		return v.paddedRoots(states, roots)
+	}
 	nodes := v.spaces[:len(roots)*v.parts]
 	for i := range roots {
 		v.split(states[i*v.words:][:v.words], nodes[i*v.parts:][:v.parts])
@@ -305,8 +316,8 @@ func (v *treeSet) intern(nodes []uint64) error {
 	}
 	for i, content := range v.misses {
 		ref := uint64(v.refs[i])
-		if ref >= maxNodes {
-			return fmt.Errorf("explore: the parts of the states are more than 2^31; "+
+		if ref >= maxNodes || v.padded && ref >= maxPaddedNodes {
+			return fmt.Errorf("explore: the parts of the states are more than a tree can name; "+
 				"use encoding %q", EncodingElement)
 		}
 		nodes[v.at[i]] = ref
@@ -316,6 +327,13 @@ func (v *treeSet) intern(nodes []uint64) error {
 }
 
 func (v *treeSet) load(ctx context.Context, tasks, states []uint64) error {
+	for v.padded && len(tasks) > 0 {
+		n, err := v.loadPadded(tasks, states)
+		if err != nil {
+			return err
+		}
+		tasks, states = tasks[n:], states[n*v.words:]
+	}
 	step := treePiece / v.parts
 	for len(tasks) > 0 {
 		n := min(step, len(tasks))
