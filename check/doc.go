@@ -15,7 +15,8 @@
 // it may have: messages of 8 bytes in states of up to 92 take 81 bytes a state, where MaxBytes is
 // 4000 as well, and twice the time (BenchmarkBinaryStates).
 //
-// [Main] makes models a program, [Test] a test, and [Run] is for everything else.
+// [Main] makes models a program, [Test] a test, and [Run] is for everything else. docs/check.md
+// goes from an empty folder to a bug that a test finds.
 //
 // The length of an array can be a parameter of the model, as a type parameter:
 //
