@@ -86,9 +86,14 @@ func (d *display) draws() bool {
 }
 
 // announceSets prints the plan of the symbolic engine.
-func (d *display) announceSets(mem uint64) {
-	if !d.quiet {
+func (d *display) announceSets(mem uint64, ranks int) {
+	switch {
+	case d.quiet:
+	case ranks == 1:
 		fmt.Fprintf(os.Stderr, "plan: up to %s for sets of markings\n", memory.Format(mem))
+	default:
+		fmt.Fprintf(os.Stderr, "plan: up to %s for sets of markings in each of %d ranks, by other "+
+			"orders and strategies\n", memory.Format(mem), ranks)
 	}
 }
 

@@ -53,12 +53,8 @@ func (f *exploreFlags) checkEngine(cmd *cobra.Command) error {
 		case name == "trace":
 		default:
 			return fmt.Errorf("--engine symbolic and --%s exclude each other: sets of markings "+
-				"are explored in one process, without ranks and levels", name)
+				"are stored by one rank, and have no levels", name)
 		}
-	}
-	if f.engine == engineSymbolic && f.ranksGiven {
-		return errors.New("--engine symbolic and --ranks exclude each other: sets of markings " +
-			"are explored in one process, without ranks")
 	}
 	return nil
 }

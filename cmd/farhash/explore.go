@@ -49,6 +49,7 @@ type exploreFlags struct {
 	maxExport          int
 	walk               float64 // percent
 	resumeCommand      string  // without --resume
+	silent             bool    // another rank prints why there is no answer
 }
 
 func newExplore() *cobra.Command {
@@ -72,17 +73,17 @@ and $. A FILE has properties of the Model Checking Contest: on reachability, upp
 CTL or LTL; --mcc prints the contest's lines. What memory did not suffice for is unknown.
 --trace witness shows for each a shortest way to a marking that answers it, where one does.
 
-Progress is shown where standard error is a terminal, which ranks that a launcher has
-started do not have.
+Progress is shown where standard error is a terminal.
 
 There are two engines. explicit stores each marking, in a set in the memory of all ranks.
 symbolic stores sets of markings, as list decision diagrams: nets of regular structure then
 fit into little memory with any number of markings; others take more memory and time. It
-knows no depth, and counts arcs where that does not take long. auto runs both, and the
-first that has all answers ends the other; for up to a million markings explicit answers.
-It is explicit alone under a launcher, with less than 512 MiB of memory, and with --order,
---trace, --checkpoint, --every, --resume, --encoding, --access, --direct, --check, --html,
---max-depth and --max-states.
+knows no depth, and counts arcs where that does not take long. Of several ranks, by -n or a
+launcher, each tries another order of places and strategy, and the first answer ends the
+others. auto runs both engines, and the first that has all answers ends the other; for up
+to a million markings explicit answers. It is explicit alone under a launcher, with less
+than 512 MiB of memory, and with --order, --trace, --checkpoint, --every, --resume,
+--encoding, --access, --direct, --check, --html, --max-depth and --max-states.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank, and shows no
 progress. Otherwise -n ranks run as goroutines of this process.
@@ -133,7 +134,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.mcc, "mcc", false, "print the StateSpace lines of the Model Checking Contest")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no plan and no progress")
 	flags.StringVar(&f.engine, "engine", engineAuto, "`ENGINE` that explores: explicit, each "+
-		"marking; symbolic, sets of markings in one process; or auto, both at the same time")
+		"marking; symbolic, sets of markings; or auto, both at the same time")
 	flags.StringVar(&f.order, "order", string(explore.BreadthFirst),
 		"`ORDER` of the search: bfs, level by level, which gives the depth; or any")
 	flags.Var(&once{text: &f.trace}, "trace",
@@ -353,10 +354,6 @@ func (f *exploreFlags) checkLaunched() (launched bool, err error) {
 	launcher, launched, err := farhash.Launched()
 	if err != nil {
 		return false, err
-	}
-	if launched && f.engine == engineSymbolic {
-		return false, usage(fmt.Errorf("--engine symbolic explores in one process, and %s has "+
-			"started ranks", launcher))
 	}
 	if launched && f.ranksGiven && !f.quiet {
 		fmt.Fprintf(os.Stderr, "farhash: -n is ignored: %s has started the ranks\n", launcher)

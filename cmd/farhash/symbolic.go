@@ -11,12 +11,15 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/diagram"
 	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/symbolic"
 )
 
@@ -51,19 +54,48 @@ type symbolicAnswer struct {
 	printed map[string]bool
 }
 
-// exploreSymbolic explores a net as sets of markings and prints the answer.
+// exploreSymbolic explores a net as sets of markings, and has the rank that is first with the
+// answer print it. What has kept all ranks from it, rank 0 prints.
 func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Signal,
 	net *petri.Net, mem uint64, properties []property.Property) error {
-	mem, err := memoryFor(mem)
-	if err != nil {
-		return err
+	ranks := 1
+	if f.ranksGiven {
+		ranks = f.ranks
 	}
 	show := &display{quiet: f.quiet, alone: true}
-	show.announceSets(mem)
-	res, err := diagram.Explore(ctx, net, diagram.Options{MaxBytes: mem, Progress: show.sets,
-		Deadlock: f.trace == "deadlock", Witness: f.trace == "witness"}, properties...)
-	show.close()
-	return f.finishSymbolic(ctx, caught, net, properties, nil, res, err)
+	return farhash.Run(ctx, ranks, func(job rma.Job) error {
+		mem, err := memoryOfRank(job, mem)
+		if err != nil {
+			return err
+		}
+		if job.Rank() == 0 {
+			show.announceSets(mem, job.Size())
+		}
+		res, err := diagram.ExploreTogether(ctx, job, net, diagram.Options{MaxBytes: mem,
+			Progress: show.sets, Deadlock: f.trace == "deadlock", Witness: f.trace == "witness"},
+			properties...)
+		if res == nil && err == nil {
+			return nil
+		}
+		f := *f
+		f.silent = res == nil && job.Rank() != 0
+		show.close()
+		return f.finishSymbolic(ctx, caught, net, properties, nil, res, err)
+	})
+}
+
+// memoryOfRank is the part of the memory of all ranks, or of what is left on this host, that one
+// may take.
+func memoryOfRank(job rma.Job, mem uint64) (uint64, error) {
+	if mem > 0 {
+		return mem / uint64(job.Size()), nil
+	}
+	mem, err := memoryFor(0)
+	m, launched, _ := launch.Detect() // without an error, as the job was joined
+	if launched && m.LocalSize > 0 {
+		return mem / uint64(m.LocalSize), err
+	}
+	return mem / uint64(job.Size()), err
 }
 
 // finishSymbolic prints a result, or what has kept from it. What is printed already is not in it.
@@ -85,6 +117,9 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 		a.Reason, code = string(explore.Interrupted), interruptCode(caught)
 	case err != nil:
 		return err
+	}
+	if f.silent {
+		return &exitError{code: code}
 	}
 	a.take(net, res, properties)
 	a.traced = f.trace

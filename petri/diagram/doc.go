@@ -20,6 +20,9 @@
 // first that has the answer ends the other: neither is always the faster one, and which is ahead
 // does not tell.
 //
+// The ranks of a job explore together (ExploreTogether): each by another order and strategy, best
+// spans first, until one has the answer. They share no nodes, only a word that says who has it.
+//
 // The largest sum is found by one pass over the nodes. A formula becomes a set: those reachable
 // markings for which it is true, found by filters of sums, by what transitions cannot fire from,
 // and by union and difference. A comparison that the extremes of places decide needs no filter.
