@@ -65,6 +65,8 @@ type answer struct {
 	LiveSeconds *float64 `json:"liveSeconds,omitempty"`
 	// PathSeconds is the time for properties that look along paths, after a complete search.
 	PathSeconds *float64 `json:"pathSeconds,omitempty"`
+	// NeverFire are the transitions that are known not to fire at all.
+	NeverFire []string `json:"neverFire,omitempty"`
 	// What was asked for, in that order.
 	Properties []propertyAnswer `json:"properties,omitempty"`
 
@@ -106,6 +108,9 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 	}
 	if res.Order == explore.BreadthFirst {
 		a.Depth = &res.Depth
+	}
+	for _, t := range p.Unfired(res) {
+		a.NeverFire = append(a.NeverFire, net.Transitions[t].ID)
 	}
 	for _, known := range p.Answers(res) {
 		a.Properties = append(a.Properties, newPropertyAnswer(net, known))
@@ -245,6 +250,9 @@ func (a *answer) printText(w io.Writer) {
 		fmt.Fprintf(w, "FINGERPRINTS of markings were kept: one was missed, and counts and what "+
 			"rests on all markings are wrong, with a probability of %.2g\n", *a.Missed)
 	}
+	if len(a.NeverFire) > 0 {
+		fmt.Fprintln(w, neverFire(a.NeverFire))
+	}
 	printProperties(w, a.Properties)
 	a.printTrace(w)
 	if !a.Complete && !a.decided() {
@@ -254,6 +262,24 @@ func (a *answer) printText(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
+}
+
+// neverFire is a warning of transitions.
+func neverFire(ids []string) string {
+	const shown = 10
+	var names []string
+	for _, id := range ids[:min(len(ids), shown)] {
+		names = append(names, printable(id))
+	}
+	text := fmt.Sprintf("WARNING: %s never fire: %s", plural.Of(len(ids), "transition"),
+		strings.Join(names, ", "))
+	if len(ids) == 1 {
+		return "WARNING: a transition never fires: " + names[0]
+	}
+	if len(ids) > shown {
+		text += ", and others (--json has all)"
+	}
+	return text
 }
 
 func (a *answer) printTrace(w io.Writer) {

@@ -52,6 +52,9 @@ func (a *answer) page(samples webpage.Samples) *webpage.Page {
 	if a.TracesCut {
 		p.Notes = append(p.Notes, "Interrupted before all traces were found.")
 	}
+	if len(a.NeverFire) > 0 {
+		p.Notes = append(p.Notes, neverFire(a.NeverFire))
+	}
 	number := func(name string, n uint64) {
 		p.Facts = append(p.Facts, webpage.Fact{Name: name, Value: strconv.FormatUint(n, 10)})
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/farhash/farhash/petri"
 )
 
 // Each property that a marking shows has a trace of its own, also a bound.
@@ -67,5 +69,22 @@ func TestLimits(t *testing.T) {
 		if o["complete"] != false || o["reason"] != "limit reached" {
 			t.Errorf("%v", o)
 		}
+	}
+}
+
+// A transition that never fires is a warning.
+func TestNeverFires(t *testing.T) {
+	n := &petri.Net{Name: "n", Places: []petri.Place{{ID: "p", Name: "p", Initial: 1},
+		{ID: "q", Name: "q"}},
+		Transitions: []petri.Transition{{ID: "idle", Name: "idle",
+			In: []petri.Arc{{Place: 1, Weight: 1}}}}}
+	path := writeTestNet(t, n)
+	c := execute(t, "explore", path, "-q")
+	if c.code() != 0 ||
+		!strings.Contains(c.stdout.String(), "\nWARNING: a transition never fires: idle\n") {
+		t.Errorf("exit code %d, %s", c.code(), &c.stdout)
+	}
+	if o := exploreJSON(t, "explore", path, "--json"); len(o["neverFire"].([]any)) != 1 {
+		t.Errorf("%v", o)
 	}
 }

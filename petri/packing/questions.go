@@ -252,6 +252,18 @@ func (p *Packing) Answers(res *explore.Result) []Answer {
 	return all
 }
 
+// Unfired are the transitions that are known not to fire in any reachable marking: those that the
+// structure of the net excludes, and after a complete search all, if a question asks which fire.
+func (p *Packing) Unfired(res *explore.Result) (all []int) {
+	fires := p.questions.fires
+	for t, live := range p.s.live {
+		if !live || fires > 0 && res.Complete && res.Findings[fires+t] == 0 {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 // decided has use called for the answers that findings give before the search is over; a nil slice
 // is of none.
 func (p *Packing) decided(findings []uint64, use func(number int, a Answer)) {
