@@ -3,6 +3,7 @@ package rma
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Op is a protocol step machine: one operation of a table.
@@ -70,6 +71,7 @@ func RunAll(ctx context.Context, q Queue, depth int, next func(slot int) Op) err
 	if depth > fewFlights {
 		flights = make([]flight, depth)
 	}
+	var waits []Handle // of flights
 	for {
 		active, stepped := 0, false
 		for slot := range flights {
@@ -101,19 +103,41 @@ func RunAll(ctx context.Context, q Queue, depth int, next func(slot int) Op) err
 			return err
 		}
 		if !stepped {
-			if err := waitFirst(ctx, q, flights); err != nil {
+			var err error
+			if waits, err = waitOne(ctx, q, flights, waits[:0]); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// waitFirst blocks on the first operation in flight.
-func waitFirst(ctx context.Context, q Queue, flights []flight) error {
+// Patience is for how long [AnyWaiter].WaitAny waits for the first of its operations alone.
+const Patience = time.Millisecond
+
+// AnyWaiter is a queue whose operations may take long, each for another reason, as where a message
+// was lost and is sent again.
+type AnyWaiter interface {
+	Queue
+	// WaitAny returns when the first of some operations is done, or, when that takes longer than
+	// [Patience], any of them; or with an error when ctx ends. To return sooner would divide what
+	// is submitted together.
+	WaitAny(ctx context.Context, ops []Handle) error
+}
+
+// waitOne blocks until an operation in flight may continue. waits is memory for their handles.
+func waitOne(ctx context.Context, q Queue, flights []flight, waits []Handle) ([]Handle, error) {
+	waiter, ok := q.(AnyWaiter)
 	for _, f := range flights {
-		if f.op != nil {
-			return q.Wait(ctx, f.wait)
+		if f.op == nil {
+			continue
 		}
+		if !ok {
+			return nil, q.Wait(ctx, f.wait)
+		}
+		waits = append(waits, f.wait)
 	}
-	return nil
+	if len(waits) == 0 {
+		return waits, nil
+	}
+	return waits, waiter.WaitAny(ctx, waits)
 }

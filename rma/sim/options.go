@@ -42,6 +42,10 @@ type Options struct {
 
 	Faults Faults
 
+	// PatienceNs is for how long a rank that waits for any of its operations waits for the first
+	// alone; 0 means for ever. Networks whose messages take less show no difference.
+	PatienceNs int64
+
 	// MaxTimeNs ends the run with an error when virtual time passes it; 0 means 100 days.
 	MaxTimeNs int64
 	// MaxSteps ends the run with an error after so many events and calls of the engine,
@@ -95,6 +99,7 @@ func (o Options) complete() (Options, error) {
 		name string
 		ns   int64
 	}{{"TearNs", o.TearNs}, {"JitterNs", o.JitterNs}, {"StallNs", o.StallNs},
+		{"PatienceNs", o.PatienceNs},
 		{"MaxTimeNs", o.MaxTimeNs}, {"Faults.DetectNs", o.Faults.DetectNs},
 		{"Faults.RetryNs", o.Faults.RetryNs}} {
 		if d.ns < 0 || d.ns > MaxNs {

@@ -149,6 +149,19 @@ func (q *queue) Wait(ctx context.Context, h rma.Handle) error {
 	return q.r.await(ctx, waiting{op: op})
 }
 
+// WaitAny returns when the first of some operations is done, or any after Options.PatienceNs.
+func (q *queue) WaitAny(ctx context.Context, ops []rma.Handle) error {
+	if q.r.c.opts.PatienceNs == 0 {
+		return q.Wait(ctx, ops[0])
+	}
+	q.r.enter()
+	w := waiting{op: q.at(ops[0]), until: q.r.clock + instant(q.r.c.opts.PatienceNs)*nanosecond}
+	for _, h := range ops[1:] {
+		w.others = append(w.others, q.at(h))
+	}
+	return q.r.await(ctx, w)
+}
+
 // Value returns what h saw, or a [*LostError], and releases h.
 func (q *queue) Value(h rma.Handle) (uint64, error) {
 	q.r.enter()

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,9 @@ func (r *rank) await(ctx context.Context, w waiting) error {
 	r.waiting = w
 	r.waiting.ctx = ctx
 	r.checkIn = minCheckInterval
+	if len(w.others) > 0 {
+		c.scheduleTurn(max(c.now, w.until), checkContext, r)
+	}
 	var err error
 	for err == nil && !r.waiting.over(c) {
 		if err = ctx.Err(); err == nil && !c.inline() {
@@ -48,12 +52,15 @@ func (r *rank) await(ctx context.Context, w waiting) error {
 type waiting struct {
 	ctx     context.Context
 	op      *operation
+	others  []*operation // that count as well
+	until   instant      // from this time on
 	meeting int
 }
 
 func (w *waiting) over(c *cluster) bool {
 	if w.op != nil {
-		return w.op.state == done
+		isDone := func(op *operation) bool { return op.state == done }
+		return isDone(w.op) || c.now >= w.until && slices.ContainsFunc(w.others, isDone)
 	}
 	return c.meeting.number >= w.meeting || c.meeting.broken != nil
 }
@@ -70,13 +77,17 @@ const (
 	maxCheckInterval = 100 * minCheckInterval
 )
 
-// examineContext wakes a rank in a collective call whose context has ended.
+// examineContext wakes a rank in a collective call whose context has ended, and one that waits for
+// any of its operations if one is done.
 func (c *cluster) examineContext(r *rank, stops uint32) {
 	if !r.blocked || r.stops != stops {
 		return
 	}
-	if r.waiting.ctx.Err() != nil {
+	if r.waiting.ctx.Err() != nil || r.waiting.over(c) {
 		c.wakeAt(r, c.now)
+		return
+	}
+	if r.waiting.op != nil {
 		return
 	}
 	r.checkIn = min(2*r.checkIn, maxCheckInterval)

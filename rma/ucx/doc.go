@@ -106,7 +106,9 @@
 // batch. UCX's callbacks write the state of a slot last, and Go reads it without a call. A put is
 // done when a flush of its endpoint is, one for all puts of a batch to a rank. UCX orders nothing
 // and a queue guarantees order on the same words. So it counts the lines in flight. An operation on
-// one of these, unless all are gets, waits, and so do those posted after it.
+// one of these, unless all are gets, waits, and so do those posted after it. A batch waits for the
+// first operation in flight, so that what can continue then is submitted together; when that takes
+// more than a millisecond, as where a packet was lost, for any of them.
 //
 // # Requests
 //

@@ -8,6 +8,8 @@ import "C"
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/backoff"
@@ -27,7 +29,10 @@ type queue struct {
 	polled rma.Handle // the first one since the last progress that was not done
 }
 
-var _ rma.Carrier = (*queue)(nil)
+var (
+	_ rma.Carrier   = (*queue)(nil)
+	_ rma.AnyWaiter = (*queue)(nil)
+)
 
 // NewQueue returns a queue with room for depth operations in flight.
 func (j *member) NewQueue(depth int) (rma.Queue, error) {
@@ -85,8 +90,16 @@ func (q *queue) Done(h rma.Handle) bool {
 }
 
 // Wait returns when h is done, or with an error when ctx ends first.
-func (q *queue) Wait(ctx context.Context, h rma.Handle) error {
+func (q *queue) Wait(ctx context.Context, h rma.Handle) error { return q.wait(ctx, h, nil) }
+
+// WaitAny returns when the first of some operations is done, or any after a while.
+func (q *queue) WaitAny(ctx context.Context, ops []rma.Handle) error {
+	return q.wait(ctx, ops[0], ops[1:])
+}
+
+func (q *queue) wait(ctx context.Context, h rma.Handle, others []rma.Handle) error {
 	var pace backoff.Backoff
+	var impatient time.Time // from when on the others count
 	for {
 		switch q.State(h) {
 		case remote.Done:
@@ -101,12 +114,19 @@ func (q *queue) Wait(ctx context.Context, h rma.Handle) error {
 		switch code := C.fu_wait(q.c, C.int(h), spins); code {
 		case 0:
 		case C.FH_PENDING:
+			if impatient.IsZero() {
+				impatient = time.Now().Add(rma.Patience)
+			} else if time.Now().After(impatient) && slices.ContainsFunc(others, q.isDone) {
+				return ctx.Err()
+			}
 			pace.Pause()
 		default:
 			return q.job.fault("waiting for an operation", code)
 		}
 	}
 }
+
+func (q *queue) isDone(h rma.Handle) bool { return q.State(h) == remote.Done }
 
 // Close waits for operations in flight: UCX still writes to the queue's memory. The memory is kept
 // where a lost rank has never answered.

@@ -203,3 +203,39 @@ func awaitWord(ctx context.Context, job rma.Job, w rma.Window, at int) error {
 	}
 	return err
 }
+
+// Who waits for any of its operations does not wait for one that is held up.
+func TestWaitAny(t *testing.T) {
+	ranksWith(t, 3, true, func(job rma.Job, w *window) error {
+		proceed := make(chan struct{})
+		w.Serve(func(from int, request, answer []uint64) int {
+			if job.Rank() == 1 {
+				<-proceed
+			}
+			return rmatest.Mixer(job.Rank())(from, request, answer)
+		})
+		err := job.Barrier(t.Context())
+		if err != nil || job.Rank() > 0 {
+			if err == nil && job.Rank() == 1 {
+				err = awaitWord(t.Context(), job, w, 1)
+			}
+			close(proceed)
+			return errors.Join(err, job.Barrier(t.Context()))
+		}
+		a, err := rmatest.NewAsker(t.Context(), job, w, 3)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), hangGuard/12)
+		defer cancel()
+		held, other := a.Post(0, 1), a.Post(1, 2)
+		err = a.Queue.Submit()
+		err = errors.Join(err, a.Queue.(rma.AnyWaiter).WaitAny(ctx, []rma.Handle{held, other}))
+		if err == nil && (a.Queue.Done(held) || !a.Queue.Done(other)) {
+			err = errors.New("WaitAny returned, and nothing was done")
+		}
+		_, addErr := remote.Result(t.Context(), a.Queue, a.Queue.FetchAdd(w, 1, 1, 1))
+		err = errors.Join(err, addErr, a.Queue.Wait(t.Context(), held))
+		return errors.Join(err, a.Queue.Close(), job.Barrier(t.Context()))
+	})
+}
