@@ -74,11 +74,14 @@
 // has such a lock: with weak fairness a process may wait for ever, with strong fairness of entering
 // it does not. A lock that is to be just by itself needs weak fairness alone.
 //
-// They are answered after a search that finds no other violation, by sweeps that expand all
-// states again; no arcs are stored (packages temporal and explore). What violates one is a path
-// that repeats from a step on, Result.Back, or ends in a deadlock. It is not always a shortest
-// one. Each rank finds it in its own memory, which it takes for the states that it passes.
-// Canonical is refused, since states that are equal by symmetry are on different paths.
+// During the search each rank takes walks in a tenth of its time, which avoid what the property
+// asks for and take fair actions in turn. Where one repeats, the property is violated, and the
+// search ends; what else is asked may stay unknown. Otherwise properties along paths are answered
+// after a search that finds no other violation, by sweeps that expand all states again; no arcs are
+// stored (packages temporal and explore). What violates one is a path that repeats from a step on,
+// Result.Back, or ends in a deadlock. It is not always a shortest one. Each rank finds it in
+// its own memory, which it takes for the states that it passes. Canonical is refused, since
+// states that are equal by symmetry are on different paths.
 //
 // # Fingerprints
 //
@@ -141,6 +144,7 @@
 // # Limits
 //
 // A state has at most 32768 bits. At most 32 actions are fair. There are no formulas along paths
-// other than these three. Properties along paths need states that are stored whole, and a search
-// that was not resumed. An action of a trace is the first that leads from a state to the next.
+// other than these three. Properties along paths need states that are stored whole, and
+// to be true a search that was not resumed. An action of a trace is the first that leads from a
+// state to the next.
 package check

@@ -1,63 +1,25 @@
 package check
 
-import (
-	"os"
-	"path/filepath"
-	"strings"
-	"testing"
-)
+import "github.com/farhash/farhash/explore"
 
-// The states of a model are written for other tools, up to a number; states that Canonical joins
-// are one.
-func TestExport(t *testing.T) {
-	m := counters(3)
-	folder := t.TempDir()
-	path := filepath.Join(folder, "graph.aut")
-	for canonical, begin := range map[bool]string{false: "des (0, 23, 10)\n(0, \"initial\", 1)\n",
-		true: "des (0, 16, 7)\n(0, \"initial\", 1)\n"} {
-		if m.Canonical = nil; canonical {
-			m.Canonical = func(s [2]uint16) [2]uint16 {
-				return [2]uint16{min(s[0], s[1]), max(s[0], s[1])}
+// WalkOn has rank 0 of a search walk until it has found a violation along a path, for so many
+// steps. The result has what it has found.
+func WalkOn[S any](m Model[S], steps int) (*Result[S], error) {
+	s, err := newSystem(&m)
+	if err != nil {
+		return nil, err
+	}
+	e := s.NewExpander().(*expander[S])
+	res := &explore.Result{Findings: e.Findings(), Walks: map[int]explore.Walk{}}
+	known := make([]uint64, s.Findings())
+	for more, at := true, (explore.Walk{}); more && e.Found() == 0 && steps > 0; steps -= 64 {
+		at, more = e.Walk(0, known, 64)
+		for i, word := range res.Findings {
+			if word != 0 {
+				res.Walks[i] = at
 			}
 		}
-		if err := m.export(t.Context(), path, 9); err != nil {
-			t.Fatal(err)
-		}
-		text, _ := os.ReadFile(path)
-		if !strings.HasPrefix(string(text), begin) {
-			t.Errorf("canonical %v: %s", canonical, text)
-		}
 	}
-	m.Canonical = nil
-	if err := m.export(t.Context(), path, 8); err == nil ||
-		!strings.Contains(err.Error(), "more than 8 states") {
-		t.Error(err)
-	}
-	next := m.Next
-	m.Next = func(s [2]uint16, emit func(string, [2]uint16)) {
-		if s[0] == 2 {
-			panic("lost")
-		}
-		next(s, emit)
-	}
-	if err := m.export(t.Context(), path, 9); err == nil ||
-		!strings.Contains(err.Error(), "it panicked: lost") ||
-		!strings.Contains(err.Error(), "in state [2 ") {
-		t.Error(err)
-	}
-	models := []program{counters(3)}
-	for _, args := range [][]string{{"--max-export", "0", "--export", path}, {"--max-export", "3"},
-		{"--simulate", "--export", path}} {
-		if _, _, err := parse(models, args); err == nil {
-			t.Errorf("%q was not refused", args)
-		}
-	}
-	args := os.Args
-	defer func() { os.Args = args }()
-	for to, want := range map[string]int{path: 0, filepath.Join(folder, "graph.svg"): exitFailure} {
-		os.Args = []string{"test", "-q", "-n", "2", "--export", to}
-		if code := run(models); code != want {
-			t.Errorf("%s: exit code %d", to, code)
-		}
-	}
+	r := &Result[S]{Result: res, Properties: s.verdicts(res), Back: -1}
+	return r, s.takeWalks(r)
 }

@@ -123,7 +123,7 @@ func (m *system[S]) takePaths(r *Result[S], answers pathAnswers) error {
 			v.Answer = True
 			continue
 		}
-		if v.Answer = False; r.Shown != "" {
+		if v.Answer = False; r.Shown != "" { // by a walk, too
 			continue
 		}
 		r.Shown = v.Name
@@ -131,10 +131,16 @@ func (m *system[S]) takePaths(r *Result[S], answers pathAnswers) error {
 			continue
 		}
 		var err error
-		if r.Path, err = m.path(a.Lasso.Steps); err != nil {
+		if err = m.showLasso(r, a.Lasso); err != nil {
 			return err
 		}
-		r.Back, r.pathEnds = a.Lasso.Back, a.Lasso.Back < 0
 	}
 	return nil
+}
+
+// showLasso replays a lasso on the model.
+func (m *system[S]) showLasso(r *Result[S], l *temporal.Lasso) (err error) {
+	r.Path, err = m.path(l.Steps)
+	r.Back, r.pathEnds = l.Back, l.Back < 0
+	return err
 }

@@ -1,13 +1,18 @@
 package check_test
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/farhash/farhash/check"
+	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -221,11 +226,25 @@ func (t *table) shows(r *check.Result[uint8]) string {
 	return ""
 }
 
+// machine is ranks on a host, or on several, or with memory that no other rank addresses.
+type machine struct {
+	ranks int
+	local.Options
+}
+
+var machines = []machine{{ranks: 1}, {ranks: 2}, {ranks: 4}, {2, local.Options{Hidden: true}},
+	{4, local.Options{Hosts: 2, Carries: true}}}
+
 // checked is what one rank of several gets.
 func checked[S any](t *testing.T, ranks int, m check.Model[S]) *check.Result[S] {
 	t.Helper()
+	return checkedOn(t, machine{ranks: ranks}, m)
+}
+
+func checkedOn[S any](t *testing.T, on machine, m check.Model[S]) *check.Result[S] {
+	t.Helper()
 	var first *check.Result[S]
-	err := local.Run(ranks, func(job rma.Job) error {
+	err := local.RunWith(on.Options, on.ranks, func(job rma.Job) error {
 		r, err := check.Run(t.Context(), job, m, check.Options{Mem: 64 << 20})
 		if job.Rank() == 0 {
 			first = r
@@ -252,9 +271,11 @@ func TestPathsOfRandomTables(t *testing.T) {
 		for _, k := range order {
 			m.Properties = append(m.Properties, all[k])
 		}
-		r := checked(t, []int{1, 2, 4}[i%3], m)
+		r := checkedOn(t, machines[i%len(machines)], m)
 		for k, v := range r.Properties {
-			if (v.Answer == check.True) != want[order[k]] || v.Answer == check.Unknown {
+			stopped := r.Reason == explore.Decided && r.Violated() // by a walk, of another one
+			unknown := v.Answer == check.Unknown && stopped
+			if (v.Answer == check.True) != want[order[k]] && !unknown {
 				t.Fatalf("table %d %+v: %+v, want %v", i, x, v, want[order[k]])
 			}
 			cases[v.Name+" "+v.Answer.String()]++
@@ -276,6 +297,119 @@ func TestPathsOfRandomTables(t *testing.T) {
 		if cases[what] < 20 {
 			t.Errorf("too few cases of %s: %v", what, cases)
 		}
+	}
+}
+
+// Walks find most violations, each with a path that shows it, and no others.
+func TestWalksOfRandomTables(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 44))
+	found, missed, kinds := 0, 0, map[string]int{}
+	for i := range 600 {
+		x := randomTable(rng)
+		m := x.model()
+		k := rng.IntN(3)
+		m.Properties = m.Properties[k : k+1]
+		r, err := check.WalkOn(m, 4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch want := x.want()[k]; {
+		case want == r.Violated() && want:
+			t.Fatalf("table %d %+v: %s", i, x, r.Report())
+		case want:
+		case !r.Violated():
+			missed++
+		default:
+			found++
+			kinds[r.Shown]++
+			if wrong := x.shows(r); wrong != "" {
+				t.Fatalf("table %d %+v: %s: %s", i, x, wrong, r.Report())
+			}
+		}
+	}
+	t.Log(found, missed, kinds)
+	if missed > found/20 || len(kinds) < 3 {
+		t.Errorf("%d were found, %d were not: %v", found, missed, kinds)
+	}
+}
+
+// meal is philosophers: 0 thinks, 1 is hungry, 2 has a fork, 3 eats.
+type meal struct {
+	At [24]uint8 `bits:"2"`
+}
+
+// dining is too large to search. Its last philosopher takes the other fork first, so that nobody
+// waits for ever for all others, but the neighbours of the first one may eat in turn.
+func dining(properties ...check.Property[meal]) check.Model[meal] {
+	m := check.Model[meal]{Name: "dining", Init: []meal{{}}, Properties: properties}
+	n := len(m.Init[0].At)
+	for i := range n {
+		m.Fair = append(m.Fair, fmt.Sprint(i, " steps"))
+	}
+	first := func(i int) int { return i % (n - 1) }
+	second := func(i int) int { return i + (i+1)%n - first(i) }
+	m.Next = func(s meal, emit func(string, meal)) {
+		taken := func(fork int) bool {
+			before := (fork + n - 1) % n
+			has := func(i int) bool { return s.At[i] == 3 || s.At[i] == 2 && first(i) == fork }
+			return has(fork) || has(before)
+		}
+		for i, at := range s.At {
+			next := s
+			next.At[i] = (at + 1) % 4
+			switch {
+			case at == 0:
+				emit("is hungry", next)
+			case at == 1 && taken(first(i)) || at == 2 && taken(second(i)):
+			default:
+				emit(m.Fair[i], next)
+			}
+		}
+	}
+	return m
+}
+
+func hungry(i int) check.Property[meal] {
+	return check.LeadsTo(fmt.Sprint(i, " eats"), func(s meal) bool { return s.At[i] == 1 },
+		func(s meal) bool { return s.At[i] == 3 })
+}
+
+// A walk ends a search that would not end, on every number of ranks, and each has the same path.
+func TestWalksEndTheSearch(t *testing.T) {
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute) // for wrong versions
+	defer stop()
+	for _, ranks := range []int{1, 2, 4} {
+		var reports sync.Map
+		err := local.Run(ranks, func(job rma.Job) error {
+			r, err := check.Run(ctx, job, dining(hungry(0)), check.Options{Mem: 256 << 20})
+			if err != nil {
+				return err
+			}
+			if r.Reason != explore.Decided || r.Properties[0].Answer != check.False || r.Back < 0 {
+				return fmt.Errorf("rank %d: %v: %s", job.Rank(), r.Reason, r.Report())
+			}
+			reports.Store(fmt.Sprint(r.Path, r.Back), true)
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%d ranks: %v", ranks, err)
+		}
+		n := 0
+		reports.Range(func(any, any) bool { n++; return true })
+		if n != 1 {
+			t.Errorf("%d ranks have %d paths", ranks, n)
+		}
+	}
+}
+
+// Of several properties that one is found that is violated.
+func TestWalksOfManyProperties(t *testing.T) {
+	m := dining(check.Always("any", func(meal) bool { return true }),
+		check.LeadsTo("stays", func(s meal) bool { return s.At[0] == 1 },
+			func(s meal) bool { return s.At[0] == 1 }), hungry(1), hungry(0))
+	r, err := check.WalkOn(m, 1<<14)
+	if err != nil || r.Shown != "0 eats" && r.Shown != "1 eats" {
+		t.Fatalf("%v, %v", r, err)
 	}
 }
 

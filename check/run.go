@@ -115,7 +115,9 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 	}
 	var paths pathAnswers
 	search := s.search(opts)
-	search.After = s.afterwards(&paths)
+	if search.After = s.afterwards(&paths); search.After != nil {
+		search.Walk = walkShare
+	}
 	var model explore.Model = s
 	if opts.Continue {
 		model = continuing[S]{s}
@@ -139,6 +141,9 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 		}
 	}
 	if err = s.takeTraces(r); err == nil {
+		err = s.takeWalks(r)
+	}
+	if err == nil {
 		err = s.takePaths(r, paths)
 	}
 	r.takeLasso()

@@ -108,7 +108,7 @@ func (m *system[S]) Decided(findings []uint64) bool {
 	all := len(m.Properties) > 0 && m.Deadlocks
 	for i, p := range m.Properties {
 		found := findings[findingProperties+i] != 0
-		if p.Kind == HoldsAlways && found {
+		if p.Kind != HoldsSometimes && found {
 			return true
 		}
 		all = all && found
@@ -150,6 +150,8 @@ type expander[S any] struct {
 	n               int   // states expanded
 	sample          sample
 	alike           alike
+
+	tour *tour[S] // nil before the first walk
 }
 
 func (e *expander[S]) Findings() []uint64 { return e.findings }

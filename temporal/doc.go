@@ -47,6 +47,8 @@
 // A Forall that is false is then shown by a path: from an initial state each rank takes a shortest
 // way to the kernel, and there shortest ways to arcs of each set in turn, until one leads back.
 //
+// A [Walker] finds such paths without a search: on walks that store their own states alone.
+//
 // Formulas are worked on side by side, as many as there are bits for, so that one sweep serves all
 // of them. A formula ends early when the initial states know the answer.
 package temporal
