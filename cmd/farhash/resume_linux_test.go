@@ -62,7 +62,6 @@ func TestResumeAfterKill(t *testing.T) {
 		t.Errorf("as advised: %v, undisturbed: %v", got, want)
 	}
 	mustFail(t, 1, "no checkpoint", "explore", path, "--resume", path)
-	mustFail(t, 2, "exclude", "explore", path, "--resume", path, "--trace", "deadlock")
 	mustFail(t, 2, "--every must", "explore", path, "--every", "-1s", "--checkpoint", file)
 	mustFail(t, 2, "needs --checkpoint", "explore", path, "--every", "1s")
 	mustFail(t, 1, "--checkpoint", "explore", path, "--checkpoint", "/no/such/folder/file")
