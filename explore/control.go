@@ -22,6 +22,9 @@ type control struct {
 	rank   int
 	ranks  int
 
+	turns int // a rank asks in one of so many rounds whether a level is over
+	round int
+
 	findings int // of the model
 	found    int // the first word of the witnesses; findings follow them
 }
@@ -70,6 +73,7 @@ func newControl(ctx context.Context, job rma.Job, stateWords, findings int) (*co
 		return nil, errors.Join(err, w.Close())
 	}
 	return &control{Cells: cells, window: w, rank: job.Rank(), ranks: job.Size(),
+		turns: (job.Size() + reads(w) - 1) / reads(w), round: job.Rank(),
 		findings: findings, found: found}, nil
 }
 
@@ -240,6 +244,9 @@ func (w *worker) wait(ctx context.Context) (moved bool, err error) {
 	before := w.level
 	if err := w.seeLevel(ctx); err != nil || w.level != before {
 		return true, err
+	}
+	if w.control.round++; w.control.round%w.control.turns != 0 {
+		return false, nil // others ask
 	}
 	over, err := w.control.over(ctx, w.parity)
 	if err != nil || !over {

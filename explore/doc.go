@@ -214,7 +214,9 @@
 // is one level, which ends with the search.
 //
 // A level of a single state costs its rank a few loads and one compare-and-swap. The
-// other ranks read the words at growing intervals, of up to a millisecond.
+// other ranks read the words at growing intervals, of up to a millisecond. Where reading takes
+// messages, a rank looks into the slots of 8 ranks at a time, and of N ranks 8 at a time add up the
+// words.
 //
 // # Commands
 //

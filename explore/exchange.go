@@ -8,7 +8,8 @@ import (
 )
 
 // exchange is where ranks leave work for ranks that have none: a few slots in each
-// rank's segment, each a header and the tasks of one or several blocks.
+// rank's segment, each a header and the tasks of one or several blocks. All headers come first, so
+// that one get reads those of a rank.
 //
 //	header 0                empty: the owner may fill it
 //	header 1 .. slotWords   that many words of tasks: any rank may claim it
@@ -22,8 +23,10 @@ type exchange struct {
 	buf    rma.Buf
 	rank   int
 	ranks  int
-	next   int // rank whose slots a claim reads first
-	stride int // from one slot to the next, in words
+	next   int       // rank whose slots a claim reads first
+	heads  []rma.Buf // of ranks, as a claim reads them
+	gets   []rma.Handle
+	stride int // from the tasks of one slot to those of the next, in words
 	blocks int // that a slot has room for
 }
 
@@ -31,7 +34,13 @@ const (
 	slotsPerRank = 4
 	slotHead     = 8 // words: the header has a cache line to itself
 	slotClaimed  = 1 << 63
+	headWords    = slotsPerRank * slotHead
 )
+
+// tasks is where the tasks of a slot begin.
+func (x *exchange) tasks(slot int) int {
+	return headWords + slot*x.stride
+}
 
 // offeredBlocks is how many blocks of tasks of so many words a slot has room for: between hosts a
 // claim takes as long as the successors of hundreds of states.
@@ -50,19 +59,27 @@ func exchangeBytes(taskWords, blocks int) uint64 {
 // newExchange makes an exchange of tasks of so many words, so many blocks together. Collective.
 func newExchange(ctx context.Context, job rma.Job, taskWords, blocks int) (*exchange, error) {
 	slotWords := blockTasks * taskWords * blocks
-	stride := slotHead + slotWords
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "explore: exchange",
-		Words: slotsPerRank * stride})
+		Words: headWords + slotsPerRank*slotWords})
 	if err != nil {
 		return nil, err
 	}
 	x := &exchange{window: w, rank: job.Rank(), ranks: job.Size(), next: job.Rank(),
-		stride: stride, blocks: blocks}
+		stride: slotWords, blocks: blocks}
 	if x.cells, err = rma.NewCells(job, w); err != nil {
 		return nil, err
 	}
-	if x.q, err = job.NewQueue(1); err != nil {
+	x.heads = make([]rma.Buf, reads(w))
+	x.gets = make([]rma.Handle, len(x.heads))
+	if x.q, err = job.NewQueue(len(x.heads)); err != nil {
 		return nil, err
+	}
+	heads, err := x.q.Alloc(headWords * len(x.heads))
+	if err != nil {
+		return nil, err
+	}
+	for i := range x.heads {
+		x.heads[i] = heads[i*headWords:][:headWords]
 	}
 	x.buf, err = x.q.Alloc(slotWords)
 	return x, err
@@ -71,7 +88,7 @@ func newExchange(ctx context.Context, job rma.Job, taskWords, blocks int) (*exch
 // wanted reports whether one of this rank's slots is empty, and which.
 func (x *exchange) wanted(ctx context.Context) (slot int, ok bool, err error) {
 	for slot := range slotsPerRank {
-		header, err := x.cells.Load(ctx, x.rank, slot*x.stride)
+		header, err := x.cells.Load(ctx, x.rank, slot*slotHead)
 		if err != nil {
 			return 0, false, err
 		}
@@ -88,25 +105,43 @@ func (x *exchange) offer(ctx context.Context, slot int, blocks ...block) error {
 	for _, b := range blocks {
 		n += copy(x.buf[n:], b)
 	}
-	h := x.q.Put(x.buf[:n], x.window, x.rank, slot*x.stride+slotHead)
+	h := x.q.Put(x.buf[:n], x.window, x.rank, x.tasks(slot))
 	if err := x.finish(ctx, h); err != nil {
 		return err
 	}
-	return x.cells.Store(ctx, x.rank, slot*x.stride, uint64(n))
+	return x.cells.Store(ctx, x.rank, slot*slotHead, uint64(n))
 }
 
-// claimRanks is how many ranks' slots a claim reads at most. If it read the slots of many more,
-// a rank without work would learn late that the search is over.
-const claimRanks = 64
+// How many ranks' slots a claim reads at most, where all is memory and where gets may be messages.
+// If it read many more, a rank without work would learn late that the search is over; and if all
+// ranks did, their messages would grow with the square of the ranks.
+const (
+	claimRanks = 64
+	askedRanks = 8
+)
+
+// reads reports how many ranks a rank without work reads at a time.
+func reads(w rma.Window) int {
+	for rank := range w.Size() {
+		if w.Words(rank) == nil {
+			return min(askedRanks, w.Size())
+		}
+	}
+	return min(claimRanks, w.Size())
+}
 
 // claim fills b with the tasks that some rank has left in a slot, this rank's own first, then those
 // of the others in turn. It reports whether there was one; if there are very many ranks, among
 // those whose turn it is.
 func (x *exchange) claim(ctx context.Context, b *block) (bool, error) {
-	for i := range min(x.ranks, claimRanks) {
-		rank := (x.next + i) % x.ranks
-		for slot := range slotsPerRank {
-			ok, err := x.claimSlot(ctx, rank, slot, b)
+	// Where there was work there may be more. What the others have left is read at once.
+	for first, n := 0, 1; first < len(x.heads); first, n = first+n, len(x.heads)-1 {
+		if err := x.readHeads(ctx, first, n); err != nil {
+			return false, err
+		}
+		for i := first; i < first+n; i++ {
+			rank := (x.next + i) % x.ranks
+			ok, err := x.claimOf(ctx, rank, x.heads[i], b)
 			if err != nil {
 				return false, err
 			}
@@ -116,44 +151,70 @@ func (x *exchange) claim(ctx context.Context, b *block) (bool, error) {
 			}
 		}
 	}
-	if x.ranks > claimRanks {
-		x.next = (x.next + claimRanks) % x.ranks
+	if x.ranks > len(x.heads) {
+		x.next = (x.next + len(x.heads)) % x.ranks
 	} else {
 		x.next = x.rank
 	}
 	return false, nil
 }
 
-func (x *exchange) claimSlot(ctx context.Context, rank, slot int, b *block) (bool, error) {
-	off := slot * x.stride
-	header, err := x.cells.Load(ctx, rank, off)
-	if err != nil || header == 0 || header == slotClaimed {
-		return false, err
+// readHeads reads the headers of n ranks, from one of those whose turn it is.
+func (x *exchange) readHeads(ctx context.Context, first, n int) error {
+	for i := first; i < first+n; i++ {
+		x.gets[i] = x.q.Get(x.heads[i], x.window, (x.next+i)%x.ranks, 0)
 	}
-	mine, err := x.cells.CompareAndSwap(ctx, rank, off, header, slotClaimed)
-	if err != nil || !mine {
-		return false, err
+	if err := x.q.Submit(); err != nil {
+		return err
 	}
-	tasks := x.buf[:header]
-	if err := x.finish(ctx, x.q.Get(tasks, x.window, rank, off+slotHead)); err != nil {
-		return false, err
+	var failed error
+	for _, h := range x.gets[first : first+n] {
+		if err := x.q.Wait(ctx, h); err != nil {
+			return err
+		}
+		if _, err := x.q.Value(h); failed == nil {
+			failed = err
+		}
 	}
-	*b = append((*b)[:0], tasks...)
-	return true, x.cells.Store(ctx, rank, off, 0)
+	return failed
+}
+
+// claimOf claims a slot of a rank whose headers were read.
+func (x *exchange) claimOf(ctx context.Context, rank int, heads rma.Buf, b *block) (bool, error) {
+	for slot := range slotsPerRank {
+		header := heads[slot*slotHead]
+		if header == 0 || header == slotClaimed {
+			continue
+		}
+		mine, err := x.cells.CompareAndSwap(ctx, rank, slot*slotHead, header, slotClaimed)
+		if err != nil {
+			return false, err
+		}
+		if !mine {
+			continue
+		}
+		tasks := x.buf[:header]
+		if err := x.finish(ctx, x.q.Get(tasks, x.window, rank, x.tasks(slot))); err != nil {
+			return false, err
+		}
+		*b = append((*b)[:0], tasks...)
+		return true, x.cells.Store(ctx, rank, slot*slotHead, 0)
+	}
+	return false, nil
 }
 
 // offered calls use with each block that this rank has left and nobody has claimed. It
 // is for a moment when no rank claims.
 func (x *exchange) offered(ctx context.Context, use func(tasks []uint64) error) error {
 	for slot := range slotsPerRank {
-		n, err := x.cells.Load(ctx, x.rank, slot*x.stride)
+		n, err := x.cells.Load(ctx, x.rank, slot*slotHead)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			continue
 		}
-		h := x.q.Get(x.buf[:n], x.window, x.rank, slot*x.stride+slotHead)
+		h := x.q.Get(x.buf[:n], x.window, x.rank, x.tasks(slot))
 		if err := x.finish(ctx, h); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 // It goes through memory where that is allowed and through a queue where not.
 // It is safe for concurrent use.
 type Cells struct {
+	job    Job
 	window Window
 	words  [][]uint64 // by rank; nil when every access goes through the queue
 
@@ -18,11 +19,18 @@ type Cells struct {
 	q    Queue
 	buf  Buf
 	late Handle // an operation whose caller gave up and that is still in flight
+
+	sums    Queue // of Sum, made when it is first needed
+	sumBuf  Buf
+	summing []Handle // what it has in flight
 }
+
+// sumDepth is how many words a Sum reads at once.
+const sumDepth = 64
 
 // NewCells returns the cells of w, a window of job.
 func NewCells(job Job, w Window) (*Cells, error) {
-	c := &Cells{window: w, late: NoHandle}
+	c := &Cells{job: job, window: w, late: NoHandle}
 	if c.words = allWords(w); c.words != nil {
 		return c, nil
 	}
@@ -114,26 +122,73 @@ func (c *Cells) CompareAndSwap(ctx context.Context, rank, off int,
 	return err == nil && seen == old, err
 }
 
-// Sum adds up the word at off over all ranks, modulo 2^64. The words are read
-// one after the other, rank 0 first.
-func (c *Cells) Sum(ctx context.Context, off int) (uint64, error) {
-	total := uint64(0)
-	for rank := range c.window.Size() {
-		word, err := c.Load(ctx, rank, off)
+// Sum adds up the word at off over all ranks, modulo 2^64. Where that takes messages it reads many
+// words at once, in any order.
+func (c *Cells) Sum(ctx context.Context, off int) (total uint64, err error) {
+	if c.words != nil {
+		for _, words := range c.words {
+			total += atomic.LoadUint64(&words[off])
+		}
+		return total, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sums == nil {
+		depth := min(sumDepth, c.window.Size())
+		if c.sums, err = c.job.NewQueue(depth); err != nil {
+			return 0, err
+		}
+		if c.sumBuf, err = c.sums.Alloc(depth); err != nil {
+			return 0, err
+		}
+	}
+	if err := c.summed(ctx); err != nil { // of a caller who gave up
+		return 0, err
+	}
+	for first := 0; first < c.window.Size(); first += len(c.sumBuf) {
+		n := min(len(c.sumBuf), c.window.Size()-first)
+		for i := range n {
+			c.summing = append(c.summing, c.sums.Get(c.sumBuf[i:i+1], c.window, first+i, off))
+		}
+		err := c.sums.Submit()
+		if err == nil {
+			err = c.summed(ctx)
+		}
 		if err != nil {
 			return 0, err
 		}
-		total += word
+		for _, word := range c.sumBuf[:n] {
+			total += word
+		}
 	}
 	return total, nil
 }
 
-// Close closes the queue. The window stays open.
-func (c *Cells) Close() error {
-	if c.q == nil {
-		return nil
+// summed waits for what Sum has in flight.
+func (c *Cells) summed(ctx context.Context) (err error) {
+	for len(c.summing) > 0 {
+		h := c.summing[0]
+		if err := c.sums.Wait(ctx, h); err != nil {
+			return err
+		}
+		c.summing = c.summing[1:]
+		if _, fault := c.sums.Value(h); err == nil {
+			err = fault
+		}
 	}
-	return c.q.Close()
+	c.summing = c.summing[:0]
+	return err
+}
+
+// Close closes the queues. The window stays open.
+func (c *Cells) Close() error {
+	var errs []error
+	for _, q := range []Queue{c.q, c.sums} {
+		if q != nil {
+			errs = append(errs, q.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // await submits the operation posted last and takes its result.

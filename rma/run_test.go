@@ -148,6 +148,41 @@ func TestStatsAdd(t *testing.T) {
 	}
 }
 
+// A sum is of all ranks, more than it reads at once, also after a caller has given up.
+func TestSum(t *testing.T) {
+	const ranks = 150
+	for _, hidden := range []bool{false, true} {
+		err := local.RunWith(local.Options{Hidden: hidden}, ranks, func(job rma.Job) error {
+			w, err := job.NewWindow(t.Context(), rma.Spec{Name: "counters", Words: 2})
+			if err != nil {
+				return err
+			}
+			cells, err := rma.NewCells(job, w)
+			if err != nil {
+				return err
+			}
+			defer cells.Close()
+			err = cells.Store(t.Context(), job.Rank(), 1, uint64(job.Rank()))
+			if err := errors.Join(err, job.Barrier(t.Context())); err != nil {
+				return err
+			}
+			given, giveUp := context.WithCancel(t.Context())
+			giveUp()
+			if _, err := cells.Sum(given, 0); hidden && !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("of a caller who has given up: %v", err)
+			}
+			sum, err := cells.Sum(t.Context(), 1)
+			if want := uint64(ranks * (ranks - 1) / 2); sum != want {
+				return fmt.Errorf("the sum is %d, want %d: %v", sum, want, err)
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("hidden %v: %v", hidden, err)
+		}
+	}
+}
+
 // Every rank adds to a counter of rank 0.
 func ExampleCells() {
 	ctx := context.Background()
