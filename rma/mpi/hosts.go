@@ -26,7 +26,9 @@ func (j *member) shareHosts(ctx context.Context, cfg Config, name string) error 
 		return err
 	}
 	j.near = near
-	C.fh_crowd(C.int(max(here(), len(near.Ranks))), C.int(runtime.NumCPU()))
+	ranks := max(here(), len(near.Ranks))
+	j.owner.Share = (ranks-1)/runtime.NumCPU() + 1
+	C.fh_crowd(C.int(ranks), C.int(runtime.NumCPU()))
 	if cfg.Hidden || runtime.GOOS != "linux" {
 		return nil
 	}

@@ -155,7 +155,7 @@ int fu_devices(fu_device *to, int most) {
 // text is what UCX says of its choice of devices, cut off where it is longer.
 int fu_events(char *text, int most, int *events) {
 	fu_job *job;
-	int err = fu_open(0, 1, "", "", &job);
+	int err = fu_open(0, 1, 0, "", "", &job);
 	if (err)
 		return err;
 	int fd;

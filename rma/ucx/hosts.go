@@ -5,6 +5,7 @@ package ucx
 import (
 	"context"
 	"errors"
+	"runtime"
 
 	"github.com/farhash/farhash/rma/internal/neighbours"
 )
@@ -20,6 +21,7 @@ func (j *member) shareHosts(ctx context.Context, cfg Config) error {
 		return err
 	}
 	j.near = near
+	j.owner.Share = (len(near.Ranks)-1)/runtime.NumCPU() + 1
 	if cfg.Hidden {
 		return nil
 	}

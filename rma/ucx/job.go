@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -72,6 +73,7 @@ type overrides struct {
 	atomics    atomicsMode
 	careless   bool // in the litmus test the owner of memory loses updates
 	dies       bool // it closes its connection when ranks have exchanged their hosts
+	crowded    bool // who waits sleeps, however many processors there are
 	hasty      bool // Close does not wait until the others have left
 	store      int  // bytes for requests of others; 0: as many as there are
 }
@@ -206,6 +208,11 @@ func (j *member) stored() stored {
 // that was cut off that would be minutes. UCX warns of it where it does not use TCP.
 const connectVariable = "UCX_TCP_CONN_NB"
 
+// crowded reports whether the ranks of this host outnumber its processors.
+func (j *member) crowded() bool {
+	return j.p.crowded || len(j.near.Ranks) > runtime.NumCPU()
+}
+
 func (j *member) open() C.int {
 	if os.Getenv(connectVariable) == "" && j.overTCP() {
 		_ = os.Setenv(connectVariable, "y") // in C as well; a constant is never refused
@@ -213,7 +220,7 @@ func (j *member) open() C.int {
 	C.fu_filter_log(0)
 	transports := append([]byte(j.p.transports), 0)
 	devices := append([]byte(j.netDevices()), 0)
-	code := C.fu_open(C.int(j.rank), C.int(j.size),
+	code := C.fu_open(C.int(j.rank), C.int(j.size), C.int(flag(j.crowded())),
 		(*C.char)(unsafe.Pointer(unsafe.SliceData(transports))),
 		(*C.char)(unsafe.Pointer(unsafe.SliceData(devices))), &j.c)
 	if code == 0 && j.p.store > 0 {

@@ -44,10 +44,11 @@ func TestConformance(t *testing.T) {
 		hidden  bool
 		hosts   int
 		atomics atomicsMode
+		crowded bool
 	}{
-		{"UCX only", true, 1, incoherent}, {"two hosts", false, 2, coherent},
-		{"two hosts without processor atomics", false, 2, incoherent},
-		{"one host", false, 1, coherent},
+		{"UCX only", true, 1, incoherent, false}, {"two hosts", false, 2, coherent, false},
+		{"two crowded hosts without processor atomics", false, 2, incoherent, true},
+		{"one host", false, 1, coherent, false},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
 			if testing.Short() && mode.name != "two hosts" {
@@ -55,7 +56,8 @@ func TestConformance(t *testing.T) {
 			}
 			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				return together(t, ranks, mode.hosts, mode.hidden, overrides{
-					transports: transports, atomics: mode.atomics, hasty: true}, fn)
+					transports: transports, atomics: mode.atomics,
+					crowded: mode.crowded, hasty: true}, fn)
 			})
 		})
 	}

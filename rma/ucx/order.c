@@ -50,6 +50,8 @@ void fu_count(fu_queue *q, const fu_op *op, int by) {
 void fu_done(fu_op *op, int error) {
 	op->error = error;
 	__atomic_store_n(&op->state, FH_DONE, __ATOMIC_RELEASE);
+	if (op->queue->job->sleepers)
+		pthread_cond_broadcast(&op->queue->job->landed);
 }
 
 // fu_return gives back the ticket of an operation that waits for nothing any more.

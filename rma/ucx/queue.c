@@ -5,11 +5,15 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "shim.h"
 #include "internal.h"
 
-enum { BURST = 16 }; // calls of progress, as long as there is some, in a row
+enum {
+	BURST = 16,   // calls of progress, as long as there is some, in a row
+	SLEEP_MS = 10, // until a thread that sleeps returns to Go
+};
 
 fu_op **fu_ops(fu_queue *q) { return q->ops; }
 
@@ -81,10 +85,36 @@ static int progressOnce(fu_queue *q) {
 	return err;
 }
 
+// sleepUntil lets the thread that serves others make progress until an operation is done: FH_PENDING
+// if it is not after a while.
+static int sleepUntil(fu_queue *q, const fu_op *op) {
+	fu_job *job = q->job;
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += SLEEP_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	fr_lock(&job->lock);
+	job->sleepers++;
+	int late = 0;
+	while (!late && !job->gone && op->state != FH_DONE) {
+		if (q->started < q->submitted)
+			fu_advance(q);
+		if (op->state != FH_DONE)
+			late = pthread_cond_timedwait(&job->landed, &job->lock, &until);
+	}
+	job->sleepers--;
+	int err = job->gone ? FH_GONE : op->state == FH_DONE ? 0 : FH_PENDING;
+	pthread_mutex_unlock(&job->lock);
+	return err;
+}
+
 // fu_wait waits a little for an operation: FH_PENDING if it is not done.
 int fu_wait(fu_queue *q, int slot, int spins) {
 	int err = 0;
 	fu_op *op = q->ops[slot];
+	if (q->job->crowded && spins > 0)
+		return progressOnce(q) ? FH_GONE : sleepUntil(q, op);
 	__atomic_fetch_add(&q->job->waits, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&q->job->waiters, 1, __ATOMIC_RELAXED);
 	while (!err && __atomic_load_n(&op->state, __ATOMIC_ACQUIRE) != FH_DONE) {

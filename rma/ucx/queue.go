@@ -24,9 +24,10 @@ const spins = 50
 // queue is a queue of UCX. Its slots are memory of C, where UCX writes results.
 type queue struct {
 	remote.Queue
-	job    *member
-	c      *C.fu_queue
-	polled rma.Handle // the first one since the last progress that was not done
+	job     *member
+	c       *C.fu_queue
+	crowded bool
+	polled  rma.Handle // the first one since the last progress that was not done
 }
 
 var (
@@ -39,7 +40,8 @@ func (j *member) NewQueue(depth int) (rma.Queue, error) {
 	if err := remote.CheckDepth("rma/ucx", depth); err != nil {
 		return nil, err
 	}
-	q := &queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), polled: rma.NoHandle}
+	q := &queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), crowded: j.crowded(),
+		polled: rma.NoHandle}
 	if q.c == nil {
 		return nil, fmt.Errorf("rma/ucx: no memory for a queue with %d operations in flight", depth)
 	}
@@ -119,7 +121,9 @@ func (q *queue) wait(ctx context.Context, h rma.Handle, others []rma.Handle) err
 			} else if time.Now().After(impatient) && slices.ContainsFunc(others, q.isDone) {
 				return ctx.Err()
 			}
-			pace.Pause()
+			if !q.crowded { // else it has slept
+				pace.Pause()
+			}
 		default:
 			return q.job.fault("waiting for an operation", code)
 		}

@@ -210,7 +210,8 @@ func (p *Parts) End() {
 	_ = p.control.Close()
 }
 
-// How long an owner waits before it looks for requests again.
+// How long an owner waits before it looks for requests again: the most is for each rank with which
+// it shares a processor.
 const (
 	minWait = 50 * time.Microsecond
 	maxWait = time.Millisecond
@@ -219,6 +220,8 @@ const (
 // Owner answers the requests for the memory of this rank. It uses no library, so a rank may wait
 // for the answer in any call. The zero Owner is ready.
 type Owner struct {
+	Share int // ranks of this host for each processor; set before Add, 0 means 1
+
 	mu      sync.Mutex
 	parts   map[*Parts]bool
 	stop    chan struct{}
@@ -251,7 +254,7 @@ func (o *Owner) run() {
 			return
 		case <-time.After(wait):
 		}
-		if wait = min(2*wait, maxWait); o.answer() {
+		if wait = min(2*wait, time.Duration(max(1, o.Share))*maxWait); o.answer() {
 			wait = minWait
 		}
 	}
