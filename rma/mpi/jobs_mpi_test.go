@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/farhash/farhash/internal/launch"
 )
 
 // expect checks that ranks end well or not, and what they say.
@@ -132,6 +134,28 @@ func TestLitmus(t *testing.T) {
 		t.Skip("osc/rdma works with this version")
 	}
 	expect(t, out, err, false, 0, "set OMPI_MCA_osc="+oscChoice())
+}
+
+// What srun has to offer to Open MPI.
+func TestWouldAbort(t *testing.T) {
+	for _, c := range []struct {
+		kind, launcher, offers string
+		want                   bool
+	}{
+		{openMPI, launch.Slurm, "", true}, {openMPI, launch.Slurm, "PMIX_RANK", false},
+		{openMPI, launch.Slurm, "PMI_FD", false}, {openMPI, launch.OpenMPI, "", false},
+		{mpich, launch.Slurm, "", false},
+	} {
+		offers := func(variable string) string {
+			if variable == c.offers {
+				return "0"
+			}
+			return ""
+		}
+		if got := (library{kind: c.kind}).wouldAbort(c.launcher, offers); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
 }
 
 func TestParseLibrary(t *testing.T) {

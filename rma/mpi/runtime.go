@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -92,6 +93,10 @@ func begin(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("rma/mpi: %s has been finalised and cannot be initialised again; "+
 			"join several jobs between mpi.Start and its stop", l.text)
 	}
+	if m, _, _ := launch.Detect(); l.wouldAbort(m.Launcher, os.Getenv) {
+		return fmt.Errorf("rma/mpi: srun has started this program without PMIx or PMI2, and %s "+
+			"ends it in MPI_Init; %s", l.text, l.together(launch.Slurm))
+	}
 	l.prepare()
 	C.fh_crowd(C.int(here()), C.int(runtime.NumCPU()))
 	mpiState.passive = cfg.Passive
@@ -156,6 +161,13 @@ func usable(l library, facts C.fh_facts, passive bool) error {
 			m.Launcher, m.Size, l.text, int(facts.size), l.together(m.Launcher))
 	}
 	return nil
+}
+
+// wouldAbort reports whether the library ends the program in MPI_Init: Open MPI does under an srun
+// that offers no way in which ranks find each other.
+func (l library) wouldAbort(launcher string, get func(variable string) string) bool {
+	return l.kind == openMPI && launcher == launch.Slurm &&
+		get("PMIX_RANK")+get("PMIX_NAMESPACE")+get("PMI_FD")+get("PMI_RANK") == ""
 }
 
 // together is how a program with this library is started.
