@@ -131,6 +131,10 @@ func TestNthOrder(t *testing.T) {
 		}
 		all = append(all, o.Places)
 	}
+	two := &petri.Net{Places: []petri.Place{{ID: "a"}, {ID: "b"}}}
+	if _, third := nth(two, 2, always); third {
+		t.Error("two places have three orders")
+	}
 	if first := Choose(net).Places; len(all) < 4 || !slices.Equal(all[0], first) {
 		t.Errorf("%d orders; the first is %v, not %v", len(all), all[0], first)
 	}
