@@ -6,36 +6,10 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/spf13/pflag"
-
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/webpage"
 )
-
-// maxExport is how many states are written by --export unless --max-export says another number.
-const maxExport = 100_000
-
-// registerOutput adds the flags for files.
-func (f *flags) registerOutput(set *pflag.FlagSet) {
-	set.StringVar(&f.html, "html", "", "write the result to this file as well, as a page")
-	set.StringVar(&f.export, "export", "", "write all states and transitions to this file as "+
-		"well, .dot or .aut")
-	set.IntVar(&f.maxExport, "max-export", maxExport, "most states to write by --export")
-}
-
-// checkOutput refuses flags that do not go together.
-func (f *flags) checkOutput(set *pflag.FlagSet) error {
-	switch {
-	case f.export == "" && set.Changed("max-export"):
-		return errors.New("--max-export is for --export FILE")
-	case f.export != "" && f.export == f.html:
-		return errors.New("--export and --html name the same file")
-	case f.maxExport < 1:
-		return fmt.Errorf("--max-export must be at least 1, not %d", f.maxExport)
-	}
-	return nil
-}
 
 // begin makes sure that files can be written, and writes what --export asks for. It returns an exit
 // code if that has failed.
@@ -45,20 +19,20 @@ func (f *flags) begin(ctx context.Context, opts *Options) (code int, err error) 
 			return exitFailure, fmt.Errorf("--html: %w", err)
 		}
 	}
-	if f.export == "" {
+	if f.export.Path == "" {
 		return 0, nil
 	}
 	if launcher, launched, err := farhash.Launched(); err != nil || launched {
 		return exitUsage, errors.Join(err, fmt.Errorf("--export works in one process, and %s has "+
 			"started ranks", launcher))
 	}
-	err = lts.Writable(f.export, opts.Checkpoint, opts.Resume, f.html)
+	err = lts.Writable(f.export.Path, opts.Checkpoint, opts.Resume, f.html)
 	if err == nil {
-		err = f.model.export(ctx, f.export, f.maxExport)
+		err = f.model.export(ctx, f.export.Path, f.export.Most)
 	}
 	switch {
 	case ctx.Err() != nil:
-		return exitInterrupt, fmt.Errorf("interrupted: %s was not written", f.export)
+		return exitInterrupt, fmt.Errorf("interrupted: %s was not written", f.export.Path)
 	case err != nil:
 		return exitFailure, fmt.Errorf("--export: %w; --max-export sets limits", err)
 	}

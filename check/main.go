@@ -18,6 +18,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -155,8 +156,7 @@ type flags struct {
 	ranks       int
 	json, quiet bool
 	html        string
-	export      string
-	maxExport   int
+	export      lts.Target
 	simulate    bool
 	simulation  Simulation
 }
@@ -184,7 +184,9 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 	set.BoolVar(&fingerprint, "fingerprint", false, "keep 63 bits of a hash of each state that "+
 		"is longer: a state may be missed, and the probability is shown")
 	opts.registerExtent(set)
-	f.registerOutput(set)
+	set.StringVar(&f.html, "html", "", "write the result to this file as well, as a page")
+	f.export.Register(set, "write all states and transitions to this file as well, .dot or .aut",
+		"most states to write by --export")
 	set.BoolVar(&f.simulate, "simulate", false, "walk at random instead of searching, until "+
 		"something is violated")
 	set.IntVar(&f.simulation.Depth, "depth", 100, "steps of a random walk")
@@ -213,7 +215,7 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 	case opts.CheckpointEvery <= 0:
 		return f, opts, fmt.Errorf("--every must be positive, not %v", opts.CheckpointEvery)
 	}
-	if err := errors.Join(opts.checkExtent(set), f.checkOutput(set),
+	if err := errors.Join(opts.checkExtent(set), f.export.Check(set, f.html),
 		f.checkSimulation(set)); err != nil {
 		return f, opts, err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
@@ -45,8 +46,7 @@ type exploreFlags struct {
 	maxDepth           uint64
 	maxStates          uint64
 	html               string
-	export             string
-	maxExport          int
+	export             lts.Target
 	walk               float64 // percent
 	resumeCommand      string  // without --resume
 	silent             bool    // another rank prints why there is no answer
@@ -107,11 +107,7 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
   farhash run -n 4 -- farhash explore models/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			f.ranksGiven = cmd.Flags().Changed("ranks")
-			if cmd.Flags().Changed("every") && f.checkpoint == "" {
-				return usage(errors.New("--every is the time between checkpoints; it needs " +
-					"--checkpoint FILE"))
-			}
-			if err := errors.Join(f.checkEngine(cmd), f.checkExport(cmd)); err != nil {
+			if err := f.checkFlags(cmd); err != nil {
 				return usage(err)
 			}
 			f.resumeCommand = resumeCommand(cmd, given[0])
@@ -120,6 +116,14 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
 	}
 	f.register(cmd)
 	return cmd
+}
+
+// checkFlags refuses flags that do not go together.
+func (f *exploreFlags) checkFlags(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("every") && f.checkpoint == "" {
+		return errors.New("--every is the time between checkpoints; it needs --checkpoint FILE")
+	}
+	return errors.Join(f.checkEngine(cmd), f.export.Check(cmd.Flags(), f.html))
 }
 
 // register adds the flags to the command.
@@ -150,9 +154,8 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.Uint64Var(&f.maxStates, "max-states", 0, "end the search once `N` markings are found")
 	flags.StringVar(&f.html, "html", "", "write the answer as a page to `FILE` as well, with "+
 		"charts of the search and traces step by step")
-	flags.StringVar(&f.export, "export", "", "write all markings and firings to `FILE` as well, "+
-		".dot (Graphviz) or .aut (CADP, mCRL2), before the search")
-	flags.IntVar(&f.maxExport, "max-export", maxExport, "most markings `N` to write by --export")
+	f.export.Register(flags, "write all markings and firings to `FILE` as well, .dot (Graphviz) "+
+		"or .aut (CADP, mCRL2), before the search", "most markings `N` to write by --export")
 	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest `SIZE` of the net's file")
 	flags.StringVar(&f.checkpoint, "checkpoint", "", "checkpoint `FILE`, written every --every")
 	flags.DurationVar(&f.every, "every", 10*time.Minute, "`TIME` between checkpoints")

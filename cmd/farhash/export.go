@@ -8,41 +8,23 @@ import (
 	"os"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/petri"
 )
-
-// maxExport is how many markings are written by --export unless --max-export says another number.
-const maxExport = 100_000
-
-// checkExport refuses flags that do not go together.
-func (f *exploreFlags) checkExport(cmd *cobra.Command) error {
-	switch {
-	case f.export == "" && cmd.Flags().Changed("max-export"):
-		return errors.New("--max-export is for --export FILE")
-	case f.export != "" && f.export == f.html:
-		return errors.New("--export and --html name the same file")
-	case f.maxExport < 1:
-		return fmt.Errorf("--max-export must be at least 1, not %d", f.maxExport)
-	}
-	return nil
-}
 
 // writeGraph writes what --export asks for, before the search.
 func (f *exploreFlags) writeGraph(ctx context.Context, caught func() os.Signal, net *petri.Net,
 	launched bool) error {
 	switch {
-	case f.export == "":
+	case f.export.Path == "":
 		return nil
 	case launched:
 		return usage(errors.New("--export works in one process; leave the launcher out"))
 	}
-	err := markings(net).Write(ctx, f.export, f.maxExport)
+	err := markings(net).Write(ctx, f.export.Path, f.export.Most)
 	switch {
 	case ctx.Err() != nil:
-		return interrupted(caught, f.export+" was not written")
+		return interrupted(caught, f.export.Path+" was not written")
 	case err != nil:
 		return fmt.Errorf("--export: %w; --max-export sets it", err)
 	}

@@ -33,9 +33,10 @@ func (f *exploreFlags) checkFiles(net string) error {
 			return failure(fmt.Errorf("--html: %w", err))
 		}
 	}
-	if f.export != "" {
+	if f.export.Path != "" {
 		read := append([]string{inputFile(net), f.checkpoint, f.resume, f.html}, f.asked.files...)
-		if err := lts.Writable(f.export, append(read, f.asked.formulaFiles...)...); err != nil {
+		err := lts.Writable(f.export.Path, append(read, f.asked.formulaFiles...)...)
+		if err != nil {
 			return failure(fmt.Errorf("--export: %w", err))
 		}
 	}

@@ -208,9 +208,12 @@ func (j *member) stored() stored {
 // that was cut off that would be minutes. UCX warns of it where it does not use TCP.
 const connectVariable = "UCX_TCP_CONN_NB"
 
-// crowded reports whether the ranks of this host outnumber its processors.
+// crowdedRanks of a processor sleep while they wait. Fewer answer sooner if they poll.
+const crowdedRanks = 8
+
+// crowded reports whether the ranks of this host are many more than its processors.
 func (j *member) crowded() bool {
-	return j.p.crowded || len(j.near.Ranks) > runtime.NumCPU()
+	return j.p.crowded || len(j.near.Ranks) > crowdedRanks*runtime.NumCPU()
 }
 
 func (j *member) open() C.int {
