@@ -175,7 +175,8 @@ type="http://www.pnml.org/version-2009/grammar/ptnet"><page id="p0"><place id="a
 	}
 	c := execute(t, "explore", net, "-q", "--examination", "Liveness", "--trace", "witness")
 	for _, line := range []string{"\nLiveness  false  stay never fires, or not again\n",
-		"to a marking from which stay never fires again, 1 firing:\n  begin  a=1\n  leave\n  end  b=1\n"} {
+		"to a marking from which stay never fires again, 1 firing:\n" +
+			"  begin  a=1\n  leave\n  end  b=1\n"} {
 		if !strings.Contains(c.stdout.String(), line) || c.code() != 0 {
 			t.Errorf("exit code %d, no %q in %s", c.code(), line, &c.stdout)
 		}
