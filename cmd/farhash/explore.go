@@ -123,6 +123,11 @@ func (f *exploreFlags) checkFlags(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("every") && f.checkpoint == "" {
 		return errors.New("--every is the time between checkpoints; it needs --checkpoint FILE")
 	}
+	for name, value := range map[string]uint64{"max-depth": f.maxDepth, "max-states": f.maxStates} {
+		if cmd.Flags().Changed(name) && value == 0 {
+			return fmt.Errorf("--%s is at least 1; without it there is no limit", name)
+		}
+	}
 	return errors.Join(f.checkEngine(cmd), f.export.Check(cmd.Flags(), f.html))
 }
 

@@ -32,6 +32,7 @@ func TestExploreUsage(t *testing.T) {
 		{`--access must be auto, one-sided or shipped, not "far"`, []string{"--access", "far"}},
 		{`--trace must be deadlock or witness, not "all"`, []string{"--trace", "all"}},
 		{"--max-depth needs --order bfs", []string{"--max-depth", "3", "--order", "any"}},
+		{"--max-states is at least 1", []string{"--max-states", "0"}},
 		{"--max-states must be a whole number", []string{"--max-states", "many"}},
 		{"--json and --mcc exclude each other", []string{"--json", "--mcc"}},
 		{"-n must be 1 to 4096, not 0", []string{"-n", "0"}},

@@ -24,7 +24,7 @@ func TestExploreHTML(t *testing.T) {
 	}
 	for _, part := range []string{"always tokens(Eat_1) &lt; 1", ">Philosophers-4<",
 		`Catch1_1: <span class="from">1</span> → <span class="to">0</span>`,
-		"A firing sequence to a marking that shows bound tokens(Eat_1), 1<"} {
+		"A firing sequence to a marking that shows bound tokens(Eat_1) = 1<"} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("no %s in %s", part, text)
 		}

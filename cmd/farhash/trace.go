@@ -78,7 +78,7 @@ func newTraces(net *petri.Net, res *explore.Result, p *packing.Packing) (all []n
 			case found.Target == explore.Stranded:
 				goal = strandedGoal(net, known.Transition)
 			case kind == property.Bound:
-				goal += fmt.Sprintf(", %d", known.Value)
+				goal += fmt.Sprintf(" = %d", known.Value)
 			}
 			break
 		}

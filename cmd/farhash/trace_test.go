@@ -30,7 +30,7 @@ func TestTracesOfProperties(t *testing.T) {
 	}
 	c := execute(t, asked...)
 	for _, part := range []string{"\nshortest firing sequence to a marking that shows bound " +
-		"tokens(Eat_1, Eat_2, Eat_3, Eat_4), 2, 4 firings:\n  begin  ",
+		"tokens(Eat_1, Eat_2, Eat_3, Eat_4) = 2, 4 firings:\n  begin  ",
 		"\nshortest firing sequence to a marking that shows always tokens(Eat_1) = 0, 2 firings:\n",
 		"\n  end  "} {
 		if text := c.stdout.String(); c.code() != 0 || !strings.Contains(text, part) {
