@@ -1,7 +1,6 @@
 package symbolic
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -81,7 +80,7 @@ func (m marks) has(ref set.Ref) bool { return m[ref/64]>>(ref%64)&1 != 0 }
 func (m marks) live(n Node) bool { return n < firstNode || m.has(set.Ref(n-firstNode)) }
 
 // mark sets the bits of all nodes that the roots reach, and returns how many these are.
-func (s *Store) mark(m marks) (live uint64) {
+func (s *Store) mark(m marks) (live uint64, err error) {
 	pending := []Node{s.front.set}
 	for n := range s.roots {
 		pending = append(pending, n)
@@ -99,29 +98,35 @@ func (s *Store) mark(m marks) (live uint64) {
 			}
 		}
 	}
-	for len(pending) > 0 {
+	for visit := s.newWalk(unlimited); len(pending) > 0; {
 		n := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
 		for n >= firstNode && m.set(n) {
+			if err := visit.look(); err != nil {
+				return 0, err
+			}
 			live++
 			_, down, right := s.at(n)
 			pending = append(pending, down)
 			n = right
 		}
 	}
-	return live
+	return live, nil
 }
 
 // collect removes the nodes that no root reaches, and results in the cache that have such nodes. No
 // worker runs.
 func (s *Store) collect() error {
 	m, before := s.newMarks(), s.nodes()
-	live := s.mark(m)
+	live, err := s.mark(m)
+	if err != nil {
+		return err
+	}
 	var pairs []*set.Pairs
 	for _, w := range s.workers {
 		pairs = append(pairs, w.pairs)
 	}
-	if err := pairs[0].Collect(context.Background(), m.has, pairs[1:]...); err != nil {
+	if err := pairs[0].Collect(s.ctx, m.has, pairs[1:]...); err != nil {
 		return fmt.Errorf("symbolic: collecting garbage: %w", err)
 	}
 	s.cache.sweep(m.live)

@@ -9,7 +9,7 @@
 //		symbolic.Step{Level: 1, Change: 1}) // one less in the first entry, one more in the second
 //	...
 //	all, err := s.Reach(from, []symbolic.Transition{move}, symbolic.Saturation)
-//	s.Count(all) // 4: (3,0), (2,1), (1,2), (0,3)
+//	n, err := s.Count(all) // 4: (3,0), (2,1), (1,2), (0,3)
 //
 // # Guarantees
 //
@@ -18,7 +18,8 @@
 //     or until the next operation. An operation keeps the nodes that it is given.
 //   - After an error the store is as before: one of memory ([FullError]), of entries beyond 32
 //     bits, or of lists so long that an operation would take too much of the stack. When the
-//     context of New has ended all operations fail.
+//     context of New has ended all operations fail, and what walks over nodes, as Count does; what
+//     is in progress ends soon.
 //
 // One goroutine at a time calls a store. Others may help with an operation that takes a while
 // ([Config].Goroutines).

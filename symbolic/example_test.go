@@ -32,7 +32,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(s.Count(all))
+	count, err := s.Count(all)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(count)
 	for v := range s.All(all) {
 		fmt.Println(v)
 	}

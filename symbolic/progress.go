@@ -100,15 +100,19 @@ func (f *front) end() { f.set, f.row = Empty, nil }
 func (s *Store) Saturated() int { return s.levels - int(s.front.level.Load()) }
 
 // Least is, in Config.Progress, how many vectors were found of the list that Saturated counts last,
-// or of the one above it: Reach finds as many at least. Where nothing is known it is 0. It takes
-// time, as Count does.
-func (s *Store) Least() *big.Int {
-	if s.front.row == nil {
-		return s.Count(s.front.set)
+// or of the one above it: Reach finds as many at least. Where nothing is known it is 0, as well as
+// where the list has more than so many nodes, and after the end of the context of New.
+func (s *Store) Least(nodes int) *big.Int {
+	sets := []Node{s.front.set}
+	if s.front.row != nil {
+		sets = nil
+		for _, e := range s.front.row.entries {
+			sets = append(sets, e.down)
+		}
 	}
-	sum := new(big.Int)
-	for _, e := range s.front.row.entries {
-		sum.Add(sum, s.Count(e.down))
+	sum, err := s.newWalk(nodes).count(sets...)
+	if err != nil {
+		return new(big.Int)
 	}
 	return sum
 }

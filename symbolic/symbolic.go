@@ -27,8 +27,8 @@ type Config struct {
 	Goroutines int
 	// Progress is called every 10 ms within operations, by one of their goroutines; the others wait
 	// until it returns. So it may also have the operation pause. It may call Stats, Saturated and
-	// Least, and no operation. Within a collection of garbage, and a walk over all nodes, it is not
-	// called.
+	// Least, and no operation. Within a collection of garbage, and Count and other walks over all
+	// nodes, it is not called.
 	Progress func(*Store)
 
 	pace    uint64 // collect garbage whenever so many nodes were made; 0: as the manual says

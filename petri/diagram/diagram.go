@@ -238,7 +238,9 @@ func (x *explorer) count(res *Result) error {
 	if err != nil {
 		return err
 	}
-	x.low, x.high = x.s.Extremes(x.all)
+	if x.low, x.high, err = x.s.Extremes(x.all); err != nil {
+		return err
+	}
 	for _, peak := range x.high {
 		res.MaxTokensPlace = max(res.MaxTokensPlace, uint64(peak))
 	}
@@ -251,10 +253,15 @@ func (x *explorer) count(res *Result) error {
 			return err
 		}
 	}
-	res.Deadlocks, res.States = x.s.Count(stuck), x.s.Count(x.all)
-	res.Nodes = x.s.Size(x.all)
-	if arcs, ok := x.s.Firings(x.all, x.fires, arcSteps); ok {
-		res.Arcs = arcs
+	if res.Deadlocks, err = x.s.Count(stuck); err != nil {
+		return err
 	}
-	return nil
+	if res.States, err = x.s.Count(x.all); err != nil {
+		return err
+	}
+	if res.Nodes, err = x.s.Size(x.all); err != nil {
+		return err
+	}
+	res.Arcs, err = x.s.Firings(x.all, x.fires, arcSteps)
+	return err
 }

@@ -85,8 +85,15 @@ func (o *Options) order(ctx context.Context, net *petri.Net) error {
 	return nil
 }
 
-// countShare is the part of the time that may be spent on counting what is there so far.
-const countShare = 20
+const (
+	// countShare is the part of the time, one in so many, that may be spent on counting what is
+	// there so far.
+	countShare = 20
+	// leastNodes are counted at any time. To count a node takes as long as some calls of
+	// operations, so there may be one node for so many calls that were made.
+	leastNodes   = 1 << 15
+	callsPerNode = 100
+)
 
 // reporter makes snapshots of one strategy.
 type reporter struct {
@@ -108,7 +115,8 @@ func (o *Options) progress(levels int) func(*symbolic.Store) {
 
 func (r *reporter) report(s *symbolic.Store) {
 	if begin := time.Now(); begin.After(r.next) {
-		if least := s.Least(); r.states == nil || least.Cmp(r.states) > 0 {
+		nodes := max(leastNodes, int(s.Stats().Lookups/callsPerNode))
+		if least := s.Least(nodes); r.states == nil || least.Cmp(r.states) > 0 {
 			r.states = least
 		}
 		r.next = time.Now().Add(countShare * time.Since(begin))

@@ -215,7 +215,9 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Count(initial)
+		if _, err := s.Count(initial); err != nil {
+			t.Fatal(err)
+		}
 		for _, r := range relations {
 			n, err := s.Image(initial, r)
 			if err == nil {

@@ -7,7 +7,7 @@
 //	...
 //	initial, relations, err := m.Load(s)
 //	all, err := s.ReachBy(initial, relations, symbolic.Loops)
-//	s.Count(all) // the number of reachable states
+//	n, err := s.Count(all) // the number of reachable states
 //
 // Two formats are known. Which one a file has is found from its beginning. All numbers are little
 // endian: int is 32 bits, word is 64.

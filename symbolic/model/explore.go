@@ -86,9 +86,14 @@ func explore(ctx context.Context, m *Model, opts Options) (_ *Result, err error)
 		if err != nil {
 			return nil, err
 		}
-		res.Deadlocks = s.Count(stuck)
+		if res.Deadlocks, err = s.Count(stuck); err != nil {
+			return nil, err
+		}
 	}
-	res.States, res.Nodes = s.Count(all), s.Size(all)
+	if res.States, err = s.Count(all); err != nil {
+		return nil, err
+	}
+	res.Nodes, err = s.Size(all)
 	res.Stats = s.Stats()
-	return res, nil
+	return res, err
 }
