@@ -21,7 +21,8 @@ type Options struct {
 	// Strategy of firing. Empty means symbolic.Race: two at the same time, with half of the memory
 	// each.
 	Strategy symbolic.Strategy
-	// Order of the places; the zero value has Choose find one.
+	// Order of the places. With the zero value it is what Choose takes, and where two strategies
+	// run, Saturation takes it from the other end.
 	Order Order
 	// Deadlock asks for a firing sequence to a deadlock, and Witness for one to a marking that
 	// shows the answer to a property, of the first that has one. It is not always a shortest one.
@@ -117,6 +118,7 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 	if len(net.Places) == 0 {
 		return nil, errors.New("the net has no places, and so no markings to explore")
 	}
+	given := opts.Order.Places != nil
 	if err := opts.order(ctx, net); err != nil {
 		return nil, err
 	}
@@ -126,6 +128,9 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 		res, err = symbolic.Race(ctx, opts.MaxBytes, func(ctx context.Context,
 			strategy symbolic.Strategy, cfg symbolic.Config) (*Result, error) {
 			opts := opts
+			if !given {
+				opts.Order = opts.Order.racing(strategy)
+			}
 			opts.Strategy, opts.MaxBytes = strategy, cfg.MaxBytes
 			opts.Goroutines = cmp.Or(opts.Goroutines, cfg.Goroutines)
 			return explore(ctx, net, opts, properties)

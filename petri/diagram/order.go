@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/symbolic"
 )
 
 // Order is in which order the places of a net are levels of a diagram.
@@ -48,11 +50,31 @@ func orders(net *petri.Net, more func() bool) []Order {
 		all = append(all, o, Order{o.Name + ", FORCE", force(touched, o.Places, more)})
 	}
 	for _, o := range slices.Clone(all) {
-		back := slices.Clone(o.Places)
-		slices.Reverse(back)
-		all = append(all, Order{o.Name + ", reversed", back})
+		all = append(all, o.reversed())
 	}
 	return all
+}
+
+// reversed is the order from the other end.
+func (o Order) reversed() Order {
+	const reversed = ", reversed"
+	places := slices.Clone(o.Places)
+	slices.Reverse(places)
+	name, already := strings.CutSuffix(o.Name, reversed)
+	if !already {
+		name += reversed
+	}
+	return Order{name, places}
+}
+
+// racing is the order that a strategy takes beside others, which tell it one that seems good. The
+// span says little of its two ends, which may differ by 70 times: Saturation begins at the other
+// one.
+func (o Order) racing(strategy symbolic.Strategy) Order {
+	if strategy == symbolic.Saturation {
+		return o.reversed()
+	}
+	return o
 }
 
 // Choose is the order of the least weighted span: the sum over all transitions of how many levels

@@ -65,6 +65,7 @@ func exploreNth(ctx context.Context, net *petri.Net, opts Options, rank int,
 	if opts.Order, ok = nth(net, rank/len(strategies), more); !ok {
 		return nil, errNoMore
 	}
+	opts.Order = opts.Order.racing(opts.Strategy)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
