@@ -2,6 +2,7 @@ package symbolic
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"math/big"
@@ -70,6 +71,42 @@ func (s *Store) Extremes(n Node) (low, high []uint32, err error) {
 		}
 	}
 	return low, high, nil
+}
+
+// Nearest is a vector of a set with the least sum of differences from the entries of another
+// vector; nil of an empty set, and of one with more than so many nodes.
+func (s *Store) Nearest(n Node, to []uint32, nodes int) ([]uint32, error) {
+	if len(to) != s.levels {
+		return nil, fmt.Errorf("symbolic: a vector of %d entries; in this store all have %d",
+			len(to), s.levels)
+	}
+	if n == Empty {
+		return nil, nil
+	}
+	nearest := map[Node]Node{} // entry of a list
+	_, err := fold(s.newWalk(nodes), []Node{n}, math.MaxInt64, 0,
+		func(n Node, level int, value uint32, down, right int64) int64 {
+			here := down + max(int64(value)-int64(to[level]), int64(to[level])-int64(value))
+			nearest[n] = n
+			if right < here {
+				_, _, rest := s.at(n)
+				nearest[n] = nearest[rest]
+			}
+			return min(here, right)
+		})
+	if err == errSteps {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var vector []uint32
+	for n != Unit {
+		value, down, _ := s.at(nearest[n])
+		vector = append(vector, value)
+		n = down
+	}
+	return vector, nil
 }
 
 // Has reports whether a set has a vector.

@@ -266,6 +266,7 @@ func TestFilters(t *testing.T) {
 			}
 			return sum
 		}
+		t.nearest(na, a)
 		constant, largest := t.rng.Int64N(7)-3, int64(math.MinInt64)
 		low, high := make([]uint32, levels), make([]uint32, levels)
 		n := 0
@@ -514,5 +515,35 @@ func TestRefused(t *testing.T) {
 	must(t, s.Close())
 	if _, err := s.Union(Empty, Empty); !errors.Is(err, rma.ErrClosed) {
 		t.Errorf("after Close: %v", err)
+	}
+}
+
+// nearest fails unless Nearest is as near as a vector of a set can be.
+func (t *tester) nearest(n Node, of vectors) {
+	t.Helper()
+	to := make([]uint32, t.s.Levels())
+	for i := range to {
+		to[i] = t.rng.Uint32N(6)
+	}
+	distance := func(v []uint32) (sum int) {
+		for i := range v {
+			sum += max(int(v[i])-int(to[i]), int(to[i])-int(v[i]))
+		}
+		return sum
+	}
+	least := math.MaxInt
+	for v := range of {
+		least = min(least, distance(v[:]))
+	}
+	v, err := t.s.Nearest(n, to, 1<<20)
+	must(t, err)
+	if (v == nil) != (len(of) == 0) || v != nil && (distance(v) != least || !t.s.Has(n, v)) {
+		t.Fatalf("%v is nearest to %v, and another one has the distance %d", v, to, least)
+	}
+	if v, err := t.s.Nearest(n, to, 1); v != nil || err != nil {
+		t.Fatalf("of two nodes or more %v is nearest, with error %v", v, err)
+	}
+	if _, err := t.s.Nearest(n, to[1:], 1); err == nil {
+		t.Fatal("a short vector has a nearest one")
 	}
 }

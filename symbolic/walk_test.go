@@ -58,6 +58,10 @@ func TestWalksEnd(t *testing.T) {
 			_, err := s.Firings(n, []Transition{move}, 1<<30)
 			return err
 		}},
+		{"Nearest", 12, func() error {
+			_, err := s.Nearest(n, []uint32{1, 2}, 1<<30)
+			return err
+		}},
 		{"mark", 6, func() error { _, err := s.mark(s.newMarks()); return err }},
 		{"Least", 12, func() error {
 			s.front.set = n

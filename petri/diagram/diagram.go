@@ -83,6 +83,7 @@ const arcSteps = 4_000_000
 
 // explorer is an exploration in progress.
 type explorer struct {
+	ctx    context.Context
 	net    *petri.Net
 	s      *symbolic.Store
 	places []int // by level
@@ -156,8 +157,8 @@ func explore(ctx context.Context, net *petri.Net, opts Options,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	x := &explorer{net: net, s: s, places: opts.Order.Places, levels: inverse(opts.Order.Places),
-		strategy: opts.Strategy, opts: opts}
+	x := &explorer{ctx: ctx, net: net, s: s, places: opts.Order.Places,
+		levels: inverse(opts.Order.Places), strategy: opts.Strategy, opts: opts}
 	res := &Result{Strategy: opts.Strategy, Order: opts.Order.Name}
 	if err := x.reach(opts.Strategy); err != nil {
 		return nil, err

@@ -37,9 +37,12 @@
 // most nets all there are. They are found by the transitions reversed, within the reachable
 // markings (symbolic.Store.ReachWithin).
 //
-// A trace is found backwards: the markings that one reversed transition leads to from all that were
-// found so far are a part, as often as that is new, until a part has the initial marking. From
-// there each part leads by its transition to one before it. It is fired on the net itself.
+// A trace is found by steepest descent where that leads there: its goal is the marking that is
+// nearest to the initial one, and each transition is the one that comes nearest to it. Where none
+// comes nearer, the trace is found backwards: the markings that one reversed transition leads to
+// from all that were found so far are a part, as often as that is new, until a part has the initial
+// marking. From there each part leads by its transition to one before it. It is fired on the net
+// itself.
 //
 // The ideas are of Ciardo, Luettgen and Siminiceanu (saturation, TACAS 2001), and of van Dijk and
 // van de Pol (Sylvan, STTT 2017).

@@ -113,12 +113,12 @@ func TestTrace(t *testing.T) {
 
 // TestLargeTraces: liveness and traces of nets that no search could store.
 func TestLargeTraces(t *testing.T) {
-	net, err := petri.Family("philosophers", 100)
+	net, err := petri.Family("philosophers", 1000)
 	must(t, err)
 	res, err := Explore(t.Context(), net, Options{MaxBytes: 256 << 20, Deadlock: true})
 	must(t, err)
 	stuck := property.Formula{Op: property.Stuck}
-	if end := after(t, net, res.Trace); !stuck.Holds(net, end) || len(res.Trace) < 100 {
+	if end := after(t, net, res.Trace); !stuck.Holds(net, end) || len(res.Trace) != 1000 {
 		t.Errorf("%d firings lead to %v", len(res.Trace), end)
 	}
 	net, err = petri.Family("kanban", 20)
@@ -128,5 +128,23 @@ func TestLargeTraces(t *testing.T) {
 	must(t, err)
 	if !res.Answers[0].True {
 		t.Errorf("Kanban-20 is said not to be live")
+	}
+}
+
+// TestNearer: what a transition gains by its changes, up and down, to the goal and beyond it.
+func TestNearer(t *testing.T) {
+	from, to := []uint32{5, 0, 2}, []uint32{2, 4, 2}
+	for _, c := range []struct {
+		changes [3]int64
+		gain    int64
+	}{{[3]int64{-1, 1, 0}, 2}, {[3]int64{-4, 0, 0}, 2}, {[3]int64{1, 5, 0}, 2},
+		{[3]int64{0, 0, 1}, -1}, {[3]int64{0, 0, -2}, -2}, {}} {
+		var steps []symbolic.Step
+		for level, change := range c.changes {
+			steps = append(steps, symbolic.Step{Level: level, Change: change})
+		}
+		if gain := nearer(steps, from, to); gain != c.gain {
+			t.Errorf("%v gains %d, not %d", c.changes, gain, c.gain)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package diagram
 
 import (
+	"context"
 	"errors"
 
 	"github.com/farhash/farhash/symbolic"
@@ -32,14 +33,73 @@ type part struct {
 	markings   symbolic.Node
 }
 
-// traceTo finds a firing sequence to one of the reachable markings of a set. It fires backwards,
-// one transition after the other from all that was found, until the initial marking is found; each
-// part that was new leads by its transition to parts before it, and in the end to the set.
+// traceTo finds a firing sequence to one of the reachable markings of a set.
 func (x *explorer) traceTo(goal symbolic.Node) error {
-	x.trace = []int{}
-	if x.s.Has(goal, x.first) {
-		return nil
+	if found, err := x.descend(goal); found || err != nil {
+		return err
 	}
+	return x.traceBack(goal)
+}
+
+const (
+	// nearestNodes is of how many nodes the nearest marking is found.
+	nearestNodes = 4_000_000
+	// tries is how many transitions descend tries to fire, over all markings on its way.
+	tries = 100_000_000
+)
+
+// descend fires, time after time, the transition that leads nearest to one marking, the one of the
+// set that is nearest to the initial marking. It reports whether that leads to the set; else some
+// marking on the way has no transition that leads nearer.
+func (x *explorer) descend(goal symbolic.Node) (found bool, err error) {
+	to, err := x.s.Nearest(goal, x.first, nearestNodes)
+	if to == nil {
+		return false, err
+	}
+	x.trace = []int{}
+	var steps [][]symbolic.Step
+	for i := range x.net.Transitions {
+		changes, _ := x.steps(&x.net.Transitions[i])
+		steps = append(steps, changes)
+	}
+	for marking, tried := x.net.Initial(), 0; tried < tries; tried += len(steps) {
+		v := x.vector(marking)
+		if x.s.Has(goal, v) {
+			return true, nil
+		}
+		if x.ctx.Err() != nil {
+			return false, context.Cause(x.ctx)
+		}
+		best, most := -1, int64(0)
+		for i := range steps {
+			if gain := nearer(steps[i], v, to); gain > most &&
+				x.net.Transitions[i].Enabled(marking) {
+				best, most = i, gain
+			}
+		}
+		if best < 0 {
+			break
+		}
+		x.net.Transitions[best].Fire(marking)
+		x.trace = append(x.trace, best)
+	}
+	return false, nil
+}
+
+// nearer is by how much a transition reduces the sum of differences between two markings.
+func nearer(steps []symbolic.Step, from, to []uint32) (gain int64) {
+	for _, st := range steps {
+		before := int64(from[st.Level]) - int64(to[st.Level])
+		gain += max(before, -before) - max(before+st.Change, -before-st.Change)
+	}
+	return gain
+}
+
+// traceBack finds a firing sequence backwards, one transition after the other from all that was
+// found, until the initial marking is found. Each part that was new leads by its transition to
+// parts before it, and in the end to the set.
+func (x *explorer) traceBack(goal symbolic.Node) error {
+	x.trace = []int{}
 	if err := x.reverse(); err != nil {
 		return err
 	}
