@@ -39,7 +39,8 @@ func TestExploreProperties(t *testing.T) {
 			}
 		}
 	}
-	c := execute(t, append([]string{"explore", path, "-q", "--trace", "witness"}, asked...)...)
+	c := execute(t, append([]string{"explore", path, "-q", "--walk", "0", "--trace", "witness"},
+		asked...)...)
 	for _, line := range []string{"\nOneSafe  ", "true  by structure\n",
 		"\nshortest firing sequence to a marking that shows always not deadlock, 4 firings:\n"} {
 		if !strings.Contains(c.stdout.String(), line) || c.code() != 0 {
