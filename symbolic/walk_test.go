@@ -6,20 +6,9 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"github.com/farhash/farhash/internal/testkit/ending"
 )
-
-// endAfter is a context that ends when it has been asked so many times whether it has.
-type endAfter struct {
-	context.Context
-	asked, end int
-}
-
-func (c *endAfter) Err() error {
-	if c.asked++; c.asked > c.end {
-		return context.Canceled
-	}
-	return nil
-}
 
 // manyNodes is a set of two levels with more than n nodes. It is held.
 func manyNodes(t *testing.T, s *Store, n uint32) Node {
@@ -38,7 +27,7 @@ func manyNodes(t *testing.T, s *Store, n uint32) Node {
 // TestWalksEnd: each call that walks over all nodes ends with the context, wherever it is, after no
 // more than lookEvery nodes.
 func TestWalksEnd(t *testing.T) {
-	ctx := &endAfter{Context: t.Context(), end: math.MaxInt}
+	ctx := &ending.Context{Context: t.Context(), End: math.MaxInt}
 	s, err := New(ctx, Config{Levels: 2, MaxBytes: 16 << 20})
 	must(t, err)
 	defer s.Close()
@@ -71,16 +60,16 @@ func TestWalksEnd(t *testing.T) {
 			return nil
 		}},
 	} {
-		ctx.asked, ctx.end = 0, math.MaxInt
+		ctx.Asked, ctx.End = 0, math.MaxInt
 		must(t, call.walk())
-		if ctx.asked != call.looks {
-			t.Errorf("%s looks %d times at the context, not %d", call.name, ctx.asked, call.looks)
+		if ctx.Asked != call.looks {
+			t.Errorf("%s looks %d times at the context, not %d", call.name, ctx.Asked, call.looks)
 		}
 		for end := range call.looks {
-			ctx.asked, ctx.end = 0, end
-			if err := call.walk(); !errors.Is(err, context.Canceled) || ctx.asked > end+2 {
+			ctx.Asked, ctx.End = 0, end
+			if err := call.walk(); !errors.Is(err, context.Canceled) || ctx.Asked > end+2 {
 				t.Errorf("%s: %v; the context had ended at look %d, and was asked %d times",
-					call.name, err, end, ctx.asked)
+					call.name, err, end, ctx.Asked)
 			}
 		}
 	}

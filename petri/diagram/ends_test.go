@@ -6,24 +6,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/ending"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/property"
 	"github.com/farhash/farhash/symbolic"
 )
-
-// endAfter is a context that ends when it has been asked so many times whether it has. It is for
-// one goroutine.
-type endAfter struct {
-	context.Context
-	asked, end int
-}
-
-func (c *endAfter) Err() error {
-	if c.asked++; c.asked > c.end {
-		return context.Canceled
-	}
-	return nil
-}
 
 // TestEndsAnywhere: in whatever phase the context ends, the next look at it is the last one.
 func TestEndsAnywhere(t *testing.T) {
@@ -37,15 +24,15 @@ func TestEndsAnywhere(t *testing.T) {
 				Deadlock: asked != nil}, asked...)
 			return err
 		}
-		all := &endAfter{Context: t.Context(), end: math.MaxInt}
+		all := &ending.Context{Context: t.Context(), End: math.MaxInt}
 		must(t, explore(all))
-		for end := range all.asked {
-			ctx := &endAfter{Context: t.Context(), end: end}
+		for end := range all.Asked {
+			ctx := &ending.Context{Context: t.Context(), End: end}
 			if err := explore(ctx); !errors.Is(err, context.Canceled) {
-				t.Errorf("after look %d of %d: %v", end, all.asked, err)
+				t.Errorf("after look %d of %d: %v", end, all.Asked, err)
 			}
-			if more := ctx.asked - end; more > 10 {
-				t.Errorf("%d looks after the end at %d of %d", more, end, all.asked)
+			if more := ctx.Asked - end; more > 10 {
+				t.Errorf("%d looks after the end at %d of %d", more, end, all.Asked)
 			}
 		}
 	}
