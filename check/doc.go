@@ -67,7 +67,8 @@
 // again and again. Model.StronglyFair names those that are strongly fair: one that can be taken
 // again and again is, even if now and then it cannot. TLA+ calls this WF and SF. Properties along
 // paths count no other paths. In models of mutual exclusion the steps of a process that has asked
-// are fair, and asking itself is not.
+// are fair, and asking itself is not. A name that no state takes is without effect, and the report
+// warns of it.
 //
 // Where processes take a lock from each other, weak fairness is not enough. Another process may
 // take the lock again and again, so a process that waits can enter only now and then. The example

@@ -327,6 +327,9 @@ type object struct {
 	Back       *int           `json:"back,omitempty"` // the step of path that it repeats from
 	Traces     []objectTrace  `json:"traces,omitempty"`
 	TracesCut  bool           `json:"tracesCut,omitempty"` // interrupted before all were found
+	Compared   *uint64        `json:"compared,omitempty"`  // with Canonical alone
+	Alike      string         `json:"alike,omitempty"`
+	Untaken    []string       `json:"untaken,omitempty"` // fair actions
 }
 
 // simulatedObject is a result of Simulate as it is printed with --json.
@@ -375,7 +378,10 @@ func newObject[S any](name string, r *Result[S]) object {
 		Seconds: r.Elapsed.Seconds(), StateBytes: r.StateBytes(), Shown: r.Shown,
 		Encoding: string(r.Encoding), Properties: objectAnswers(r.Properties),
 		Path: objectPath(r.Path), Detail: r.Detail, Traces: objectTraces(r.Traces),
-		TracesCut: r.TracesCut}
+		TracesCut: r.TracesCut, Alike: r.Alike, Untaken: r.Untaken}
+	if r.canonical {
+		o.Compared = &r.Compared
+	}
 	if r.Encoding == explore.EncodingFingerprint {
 		o.Missed = &r.Missed
 	}
@@ -415,6 +421,7 @@ type tb interface {
 	Context() context.Context
 	Fatal(args ...any)
 	Errorf(format string, args ...any)
+	Logf(format string, args ...any)
 }
 
 // Test checks a model within a test, and fails it with a report if something is violated, a state
@@ -438,6 +445,8 @@ func Test[S any](t tb, m Model[S]) *Result[S] {
 	}
 	if bad {
 		t.Errorf("%s: %s", m.Name, first.Report())
+	} else if text := first.warnings(); text != "" {
+		t.Logf("%s: %s", m.Name, text)
 	}
 	return first
 }

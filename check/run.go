@@ -74,6 +74,10 @@ type Result[S any] struct {
 	// Alike names a slice or map that is nil in some states and empty in others, which makes two
 	// states of what prints alike; empty if none was seen.
 	Alike string
+	// Untaken are the actions of Model.Fair and StronglyFair that no state takes: names that may be
+	// wrong. It is known after a complete search, and of what was expanded where a path is shown
+	// that violates a property.
+	Untaken []string
 
 	canonical bool // the model has Canonical
 	pathEnds  bool // Path is along a path that ends in a deadlock
@@ -147,6 +151,9 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 		err = s.takePaths(r, paths)
 	}
 	r.takeLasso()
+	if res.Complete || r.Back >= 0 || r.pathEnds {
+		r.Untaken = s.untakenActions(res.Findings)
+	}
 	return r, err
 }
 
@@ -269,11 +276,7 @@ func (r *Result[S]) Report() string {
 		}
 	}
 	fmt.Fprintln(&b, r.basis())
-	if r.Alike != "" {
-		fmt.Fprintf(&b, "WARNING: %s is nil in some states and empty in others, and AppendBinary "+
-			"tells these apart: what prints alike is two states. Have Next keep to one of them\n",
-			r.Alike)
-	}
+	b.WriteString(r.warnings())
 	r.reportTraces(&b)
 	return b.String()
 }

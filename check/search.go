@@ -93,7 +93,7 @@ func (m *system[S]) shares() bool {
 func (m *system[S]) Padded() bool { return m.shares() }
 
 // notes is the first note among the findings.
-func (m *system[S]) notes() int { return findingProperties + len(m.Properties) }
+func (m *system[S]) notes() int { return findingProperties + len(m.Properties) + m.fair() }
 
 func (m *system[S]) Findings() int {
 	if m.Canonical == nil && !m.shares() {
@@ -118,6 +118,7 @@ func (m *system[S]) Decided(findings []uint64) bool {
 
 func (m *system[S]) NewExpander() explore.Expander {
 	e := &expander[S]{system: m, words: m.StateWords(), findings: make([]uint64, m.Findings())}
+	e.untaken = 1<<m.fair() - 1
 	e.emit, e.repacked, e.came = e.add, make([]uint64, e.words), make([]uint64, e.words)
 	e.shares, e.sample = m.shares(), newSample(m.joined)
 	for i := range m.Properties {
@@ -135,8 +136,9 @@ type expander[S any] struct {
 	emit     func(action string, next S)
 	findings []uint64
 	found    int
-	open     []int // properties that no state here has decided
-	shares   bool  // the copy of a state that a function of the model gets may share its memory
+	open     []int  // properties that no state here has decided
+	untaken  uint64 // fair actions that no state here has taken
+	shares   bool   // the copy of a state that a function of the model gets may share its memory
 
 	codec.Padded[S]                 // the state at hand
 	next            codec.Padded[S] // what was emitted last
@@ -176,6 +178,9 @@ func (e *expander[S]) add(action string, next S) {
 		return
 	}
 	e.action = action
+	if e.untaken != 0 {
+		e.take(action)
+	}
 	if e.Canonical != nil {
 		if next, e.err = e.canonical(action, next); e.err != nil {
 			return

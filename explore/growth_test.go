@@ -86,8 +86,8 @@ func TestGrowthOfWords(t *testing.T) {
 }
 
 // The table grows until memory is short, and then not at all: the search continues until
-// the table is full, and says what it needs. With that it gets further, and in the end
-// comes through.
+// the table is full, and says what it needs. With that it comes through in the end. It may
+// find some states less than with less memory, where the last table that has room is smaller.
 func TestMemoryFull(t *testing.T) {
 	all := tightSettings(false, 1, 3)
 	for i := range all {
@@ -116,7 +116,7 @@ func TestMemoryFull(t *testing.T) {
 				}
 				break
 			}
-			if r.Reason != explore.MemoryFull || r.States <= last || r.States > 1<<bits ||
+			if r.Reason != explore.MemoryFull || r.States < last*3/4 || r.States > 1<<bits ||
 				r.NeedMem <= s.opts.Mem || r.Detail == "" {
 				t.Fatalf("%v with %d bytes, %d states before: %+v", s, s.opts.Mem, last, r)
 			}

@@ -1,0 +1,45 @@
+package check_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/check"
+)
+
+// TestUntaken: names of fair actions that no state takes are reported, with a path that is fair by
+// mistake, and after a complete search.
+func TestUntaken(t *testing.T) {
+	for _, c := range []struct {
+		weak, strong, untaken []string
+		answer                check.Answer
+	}{
+		{[]string{"go"}, nil, nil, check.True},
+		{[]string{"goes"}, nil, []string{"goes"}, check.False},
+		{[]string{"go", "stay"}, []string{"leave", "leave"}, []string{"leave"}, check.True},
+	} {
+		m := check.Model[uint8]{Name: "waits", Init: []uint8{0}, Fair: c.weak,
+			StronglyFair: c.strong,
+			Next: func(s uint8, emit func(string, uint8)) {
+				emit("stay", s)
+				if s == 0 {
+					emit("go", 1)
+				}
+			},
+			Properties: []check.Property[uint8]{check.Eventually("has gone",
+				func(s uint8) bool { return s == 1 })}}
+		r, err := runOn(2, m, check.Options{Mem: 64 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(r.Untaken, c.untaken) || r.Properties[0].Answer != c.answer {
+			t.Errorf("fair %q and %q: %v, untaken %q", c.weak, c.strong, r.Properties, r.Untaken)
+		}
+		for _, name := range c.untaken {
+			if !strings.Contains(r.Report(), "\nWARNING: no state takes the action \""+name+"\"") {
+				t.Error(r.Report())
+			}
+		}
+	}
+}
