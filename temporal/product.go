@@ -113,7 +113,7 @@ func parts(a *ltl.Automaton) []uint64 {
 type phase int
 
 const (
-	trimming phase = iota // drops what has no way on, and looks what reaches sets
+	trimming phase = iota // drops what has no way on
 	reaching              // looks what reaches sets
 	seeding               // nothing; the kernel is known
 	leading               // looks what leads to the kernel
@@ -202,9 +202,10 @@ func (p *product) visit(at *explore.Visit) bool {
 	if p.strong > 0 {
 		setBits(at.Words, p.enabled, p.strong, enabled>>p.weak&mask(p.strong))
 	}
-	trimmed := p.phase == trimming && p.trim(at, truth)
-	fresh := p.reach(at, truth, enabled)
-	return trimmed || fresh && p.phase == reaching
+	if p.phase == trimming {
+		return p.trim(at, truth)
+	}
+	return p.reach(at, truth, enabled)
 }
 
 // met is the marks of an arc that meets all conditions.
@@ -306,8 +307,6 @@ func (p *product) swept(changed bool) (done bool, each func([]uint64) bool) {
 	switch {
 	case p.phase == seeding:
 		return false, p.seed
-	case changed && p.phase == trimming:
-		return false, p.forget
 	case changed:
 		return false, nil
 	case p.phase == leading:
@@ -317,12 +316,6 @@ func (p *product) swept(changed bool) (done bool, each func([]uint64) bool) {
 		return false, nil
 	}
 	return false, p.drop
-}
-
-// forget forgets what has been reached, maybe through states that were dropped since.
-func (p *product) forget(words []uint64) bool {
-	clearBits(words, p.reached, p.lanes*p.inner, mask(p.lanes*p.inner))
-	return false
 }
 
 // drop drops what has not reached a set. That an arc meets a strong condition is needed only where
@@ -337,7 +330,7 @@ func (p *product) drop(words []uint64) bool {
 		}
 	}
 	setBits(words, p.gone, p.inner, missed)
-	p.forget(words)
+	clearBits(words, p.reached, p.lanes*p.inner, mask(p.lanes*p.inner))
 	return missed != 0
 }
 
