@@ -17,6 +17,7 @@ func TestUntaken(t *testing.T) {
 	}{
 		{[]string{"go"}, nil, nil, check.True},
 		{[]string{"goes"}, nil, []string{"goes"}, check.False},
+		{nil, []string{"go"}, nil, check.True},
 		{[]string{"go", "stay"}, []string{"leave", "leave"}, []string{"leave"}, check.True},
 	} {
 		m := check.Model[uint8]{Name: "waits", Init: []uint8{0}, Fair: c.weak,
