@@ -90,7 +90,7 @@ uint64_t fh_swap_here(uint64_t *word, int isAdd, uint64_t old, uint64_t newWord)
 void fh_landed(fh_op *op);
 //	window.c    windows
 //	lock.c      the lock, waiting, and how much others need this rank
-extern int fh_is_crowded; // ranks on this host are as many as its processors
+extern int fh_is_oversubscribed; // ranks on this host are as many as its processors
 extern int fh_share;      // ranks for each processor, rounded up
 extern int fh_is_passive; // no thread owns MPI
 extern int fh_vain;       // polls of the owner since the last message or poke

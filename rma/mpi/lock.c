@@ -12,7 +12,7 @@
 
 enum { YIELDS = 200 }; // polls without a result until a thread sleeps
 
-int fh_is_crowded, fh_is_passive, fh_vain, fh_share = 1;
+int fh_is_oversubscribed, fh_is_passive, fh_vain, fh_share = 1;
 unsigned long fh_entered;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int wanted; // threads that wait for the lock, or are about to take it
@@ -58,7 +58,7 @@ int fh_is_polled(void) { return __atomic_load_n(&pollers, __ATOMIC_RELAXED) > 0;
 void fh_give_way(int vain) {
 	static const struct timespec shortNap = {0, 3000};
 	static __thread int isExact;
-	if (fh_is_crowded || vain < YIELDS) {
+	if (fh_is_oversubscribed || vain < YIELDS) {
 		sched_yield();
 		return;
 	}

@@ -84,14 +84,14 @@ static int progress(void) {
 // send it messages, and otherwise at intervals. A rank that keeps calling MPI needs it
 // rarely; each poll costs that rank's thread more than a microsecond.
 static void serve(void) {
-	static const struct timespec crowdedNap = {0, 5000};
+	static const struct timespec sharedNap = {0, 5000};
 	struct timespec now = {0, 0};
 	prctl(PR_SET_TIMERSLACK, 1000); // a nap may so be short
 	while (!__atomic_load_n(&finish, __ATOMIC_ACQUIRE)) {
 		int demand = progress();
 		if (demand == FH_HOT) {
-			if (fh_is_crowded)
-				nanosleep(&crowdedNap, NULL);
+			if (fh_is_oversubscribed)
+				nanosleep(&sharedNap, NULL);
 			else
 				fh_give_way(fh_vain++);
 			continue;
@@ -151,7 +151,7 @@ int fh_phase(fh_facts *f) {
 }
 
 void fh_crowd(int ranks, int cores) {
-	fh_is_crowded = ranks >= cores;
+	fh_is_oversubscribed = ranks >= cores;
 	__atomic_store_n(&fh_share, (ranks + cores - 1) / cores, __ATOMIC_RELAXED);
 }
 

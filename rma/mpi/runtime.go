@@ -22,7 +22,7 @@ import (
 // shares a processor.
 const (
 	defaultTimeout = time.Minute
-	crowdedTimeout = 5 * time.Second
+	sharedTimeout  = 5 * time.Second
 )
 
 // progressInterval is how often the engine enters MPI for other ranks when this one
@@ -40,7 +40,7 @@ type overrides struct {
 
 func (c *Config) complete() {
 	if c.Timeout <= 0 {
-		c.Timeout = defaultTimeout + time.Duration((here()-1)/runtime.NumCPU())*crowdedTimeout
+		c.Timeout = defaultTimeout + time.Duration((here()-1)/runtime.NumCPU())*sharedTimeout
 	}
 }
 

@@ -30,7 +30,7 @@ unsigned ucp_worker_progress(void *worker) {
 		progress = (unsigned (*)(void *))dlsym(RTLD_NEXT, "ucp_worker_progress");
 	lastWorker = worker;
 	unsigned found = progress(worker);
-	if (found || !fh_is_crowded)
+	if (found || !fh_is_oversubscribed)
 		vain = 0;
 	else if (vain++ < YIELDS)
 		sched_yield();

@@ -150,8 +150,8 @@
 // A rank has one UCX worker and a lock around it. A goroutine that waits for an operation makes
 // progress for all, and lets others run in between. When none waits, a thread of C sleeps until the
 // worker's event descriptor signals an event, so a rank that computes serves the others. Where more
-// than eight ranks of a host share a processor that thread alone makes progress, and who waits
-// sleeps until woken by it: ranks that poll would keep the processors from the ranks that they wait
+// than eight ranks of a host share a processor that thread alone makes progress, and it wakes the
+// threads that wait: if these polled, they would keep the processors from the ranks that they wait
 // for. Over TCP the target's processor does the work, but no goroutine of its program, except for
 // requests. Where UCX may use TCP, UCX_TCP_CONN_NB is set to y if it is not set: otherwise UCX
 // waits for a connection to a host that was cut off, for minutes, while nothing else can make

@@ -31,7 +31,7 @@ struct fu_job {
 	int served, finish, stop[2]; // of the thread: it runs, is to end, and is woken by a byte
 	int waiters; // that make progress for all
 	unsigned waits; // that have begun
-	int crowded;    // many ranks of this host share a processor: who waits sleeps
+	int oversubscribed;    // many ranks share a processor: threads that wait sleep
 	int sleepers;   // threads that sleep until an operation is done
 	pthread_cond_t landed;
 	int unclosed;    // a peer is lost and its endpoint not closed

@@ -57,7 +57,7 @@ static int start(fu_job *job, const char *transports, const char *devices) {
 	return s;
 }
 
-int fu_open(int rank, int size, int crowded, const char *transports, const char *devices,
+int fu_open(int rank, int size, int oversubscribed, const char *transports, const char *devices,
 	fu_job **out) {
 	fu_job *job = calloc(1, sizeof *job);
 	fu_peer_t *peers = calloc(size, sizeof *peers);
@@ -73,7 +73,7 @@ int fu_open(int rank, int size, int crowded, const char *transports, const char 
 		free(job);
 		return err;
 	}
-	job->crowded = crowded;
+	job->oversubscribed = oversubscribed;
 	pthread_mutex_init(&job->lock, NULL);
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
@@ -113,7 +113,7 @@ static void *serve(void *arg) {
 		// between, the next one would wake it as well, for nothing. Every nap takes time of a
 		// core, so naps become longer as long as each sees a wait.
 		unsigned begun = __atomic_load_n(&job->waits, __ATOMIC_RELAXED);
-		if (!job->crowded && (begun != waits || __atomic_load_n(&job->waiters, __ATOMIC_RELAXED) > 0)) {
+		if (!job->oversubscribed && (begun != waits || __atomic_load_n(&job->waiters, __ATOMIC_RELAXED) > 0)) {
 			waits = begun;
 			nanosleep(&nap, NULL);
 			if (nap.tv_nsec < MAX_NAP_NS)

@@ -68,14 +68,14 @@ var _ rma.Job = (*member)(nil)
 
 // overrides are settings for tests.
 type overrides struct {
-	host       string // the name of this host; "" is the real one
-	transports string // of UCX; "" leaves it to UCX_TLS
-	atomics    atomicsMode
-	careless   bool // in the litmus test the owner of memory loses updates
-	dies       bool // it closes its connection when ranks have exchanged their hosts
-	crowded    bool // who waits sleeps, however many processors there are
-	hasty      bool // Close does not wait until the others have left
-	store      int  // bytes for requests of others; 0: as many as there are
+	host           string // the name of this host; "" is the real one
+	transports     string // of UCX; "" leaves it to UCX_TLS
+	atomics        atomicsMode
+	careless       bool // in the litmus test the owner of memory loses updates
+	dies           bool // it closes its connection when ranks have exchanged their hosts
+	oversubscribed bool // waiting threads sleep, however many processors there are
+	hasty          bool // Close does not wait until the others have left
+	store          int  // bytes for requests of others; 0: as many as there are
 }
 
 // atomicsMode says whether processor atomics agree with UCX's.
@@ -208,12 +208,12 @@ func (j *member) stored() stored {
 // that was cut off that would be minutes. UCX warns of it where it does not use TCP.
 const connectVariable = "UCX_TCP_CONN_NB"
 
-// crowdedRanks of a processor sleep while they wait. Fewer answer sooner if they poll.
-const crowdedRanks = 8
+// Up to pollingRanks ranks a processor poll while they wait. More leave it to others, and sleep.
+const pollingRanks = 8
 
-// crowded reports whether the ranks of this host are many more than its processors.
-func (j *member) crowded() bool {
-	return j.p.crowded || len(j.near.Ranks) > crowdedRanks*runtime.NumCPU()
+// oversubscribed reports whether so many ranks share a processor that waiting threads are to sleep.
+func (j *member) oversubscribed() bool {
+	return j.p.oversubscribed || len(j.near.Ranks) > pollingRanks*runtime.NumCPU()
 }
 
 func (j *member) open() C.int {
@@ -223,7 +223,7 @@ func (j *member) open() C.int {
 	C.fu_filter_log(0)
 	transports := append([]byte(j.p.transports), 0)
 	devices := append([]byte(j.netDevices()), 0)
-	code := C.fu_open(C.int(j.rank), C.int(j.size), C.int(flag(j.crowded())),
+	code := C.fu_open(C.int(j.rank), C.int(j.size), C.int(flag(j.oversubscribed())),
 		(*C.char)(unsafe.Pointer(unsafe.SliceData(transports))),
 		(*C.char)(unsafe.Pointer(unsafe.SliceData(devices))), &j.c)
 	if code == 0 && j.p.store > 0 {

@@ -40,14 +40,14 @@ func together(t testing.TB, ranks, hosts int, hidden bool, p overrides,
 
 func TestConformance(t *testing.T) {
 	for _, mode := range []struct {
-		name    string
-		hidden  bool
-		hosts   int
-		atomics atomicsMode
-		crowded bool
+		name           string
+		hidden         bool
+		hosts          int
+		atomics        atomicsMode
+		oversubscribed bool
 	}{
 		{"UCX only", true, 1, incoherent, false}, {"two hosts", false, 2, coherent, false},
-		{"two crowded hosts without processor atomics", false, 2, incoherent, true},
+		{"two oversubscribed hosts without processor atomics", false, 2, incoherent, true},
 		{"one host", false, 1, coherent, false},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestConformance(t *testing.T) {
 			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				return together(t, ranks, mode.hosts, mode.hidden, overrides{
 					transports: transports, atomics: mode.atomics,
-					crowded: mode.crowded, hasty: true}, fn)
+					oversubscribed: mode.oversubscribed, hasty: true}, fn)
 			})
 		})
 	}

@@ -113,7 +113,7 @@ static int sleepUntil(fu_queue *q, const fu_op *op) {
 int fu_wait(fu_queue *q, int slot, int spins) {
 	int err = 0;
 	fu_op *op = q->ops[slot];
-	if (q->job->crowded && spins > 0)
+	if (q->job->oversubscribed && spins > 0)
 		return progressOnce(q) ? FH_GONE : sleepUntil(q, op);
 	__atomic_fetch_add(&q->job->waits, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&q->job->waiters, 1, __ATOMIC_RELAXED);

@@ -24,10 +24,10 @@ const spins = 50
 // queue is a queue of UCX. Its slots are memory of C, where UCX writes results.
 type queue struct {
 	remote.Queue
-	job     *member
-	c       *C.fu_queue
-	crowded bool
-	polled  rma.Handle // the first one since the last progress that was not done
+	job            *member
+	c              *C.fu_queue
+	oversubscribed bool
+	polled         rma.Handle // the first one since the last progress that was not done
 }
 
 var (
@@ -40,7 +40,7 @@ func (j *member) NewQueue(depth int) (rma.Queue, error) {
 	if err := remote.CheckDepth("rma/ucx", depth); err != nil {
 		return nil, err
 	}
-	q := &queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), crowded: j.crowded(),
+	q := &queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), oversubscribed: j.oversubscribed(),
 		polled: rma.NoHandle}
 	if q.c == nil {
 		return nil, fmt.Errorf("rma/ucx: no memory for a queue with %d operations in flight", depth)
@@ -121,7 +121,7 @@ func (q *queue) wait(ctx context.Context, h rma.Handle, others []rma.Handle) err
 			} else if time.Now().After(impatient) && slices.ContainsFunc(others, q.isDone) {
 				return ctx.Err()
 			}
-			if !q.crowded { // else it has slept
+			if !q.oversubscribed { // else it has slept
 				pace.Pause()
 			}
 		default:

@@ -9,7 +9,7 @@ const char *fu_text(int code);
 // A job: a worker of UCX, the endpoints of all ranks, and the thread that makes progress.
 typedef struct fu_job fu_job;
 
-int fu_open(int rank, int size, int crowded, const char *transports, const char *devices,
+int fu_open(int rank, int size, int oversubscribed, const char *transports, const char *devices,
 	fu_job **job);
 int fu_address(fu_job *job, void *to, int most);
 void fu_peer(fu_job *job, int rank, const void *address, int bytes);
