@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"unsafe"
 )
 
@@ -26,10 +27,8 @@ func placesOf(t reflect.Type) *place {
 
 // newPlace is nil for a part without slices and maps. A type within itself is left out.
 func newPlace(t reflect.Type, name string, numbers *uint64, within []reflect.Type) *place {
-	for _, outer := range within {
-		if t == outer {
-			return nil
-		}
+	if slices.Contains(within, t) {
+		return nil
 	}
 	within = append(within[:len(within):len(within)], t)
 	p := &place{name: name}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Each fair action has a finding, after those of properties: it was taken.
+// Each fair action has a finding, which says that it was taken. It comes after the findings of
+// properties.
 
 // fair is the number of fair actions.
 func (m *system[S]) fair() int { return len(m.Fair) + len(m.StronglyFair) }

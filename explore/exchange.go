@@ -9,7 +9,7 @@ import (
 
 // exchange is where ranks leave work for ranks that have none: a few slots in each
 // rank's segment, each a header and the tasks of one or several blocks. All headers come first, so
-// that one get reads those of a rank.
+// that one get reads all headers of a rank.
 //
 //	header 0                empty: the owner may fill it
 //	header 1 .. slotWords   that many words of tasks: any rank may claim it
@@ -26,7 +26,7 @@ type exchange struct {
 	next   int       // rank whose slots a claim reads first
 	heads  []rma.Buf // of ranks, as a claim reads them
 	gets   []rma.Handle
-	stride int // from the tasks of one slot to those of the next, in words
+	stride int // words from the tasks of a slot to the tasks of the next
 	blocks int // that a slot has room for
 }
 

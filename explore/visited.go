@@ -163,7 +163,7 @@ type treeSet struct {
 	padded              bool
 	zeros               []uint64 // by level from the parts on: the node with zeros alone below it
 	lengths             []int    // nodes of each state of a piece at a level
-	places, placesBelow []int32  // of nodes: the first of their parts among those of all states
+	places, placesBelow []int32  // of nodes: the first of their parts, of all states
 	atOnce              int      // how many states are read together
 }
 

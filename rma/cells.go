@@ -166,17 +166,16 @@ func (c *Cells) Sum(ctx context.Context, off int) (total uint64, err error) {
 
 // summed waits for what Sum has in flight.
 func (c *Cells) summed(ctx context.Context) (err error) {
-	for len(c.summing) > 0 {
-		h := c.summing[0]
+	for n := len(c.summing); n > 0; n = len(c.summing) {
+		h := c.summing[n-1]
 		if err := c.sums.Wait(ctx, h); err != nil {
 			return err
 		}
-		c.summing = c.summing[1:]
+		c.summing = c.summing[:n-1]
 		if _, fault := c.sums.Value(h); err == nil {
 			err = fault
 		}
 	}
-	c.summing = c.summing[:0]
 	return err
 }
 
