@@ -55,12 +55,16 @@ func TestWideLevel(t *testing.T) {
 
 // States that end in zeros are found and traced as others are.
 func TestPaddedStates(t *testing.T) {
+	bits := 9
+	if invariant.Enabled {
+		bits = 7
+	}
 	for _, words := range []int{2, 3, 65, 512} {
 		for _, hidden := range []bool{false, true} {
-			g := doubling(9).long(words)
+			g := doubling(bits).long(words)
 			g.padded = true
 			s := setting{ranks: 3, hidden: hidden, opts: explore.Options{Check: true}}
-			r := mustCount(t, s, g, wantDoubling(9, explore.BreadthFirst))
+			r := mustCount(t, s, g, wantDoubling(bits, explore.BreadthFirst))
 			if r.Encoding != explore.EncodingTree {
 				t.Errorf("%d words: encoding %q", words, r.Encoding)
 			}

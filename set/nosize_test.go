@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -12,6 +13,9 @@ import (
 func TestNoSize(t *testing.T) {
 	for _, e := range []engine{engineDirect, engineHidden, engineShared} {
 		for _, ranks := range []int{1, 3} {
+			if invariant.Enabled && e == engineHidden && ranks == 1 {
+				continue // nobody to race with, and every word takes a simulated round trip
+			}
 			t.Run(fmt.Sprint(e, "/", ranks), func(t *testing.T) {
 				jobs, n := ranksOf(t, e, ranks), uint64(3*defaultBuckets)
 				if !rma.Reserves(jobs[0]) {
