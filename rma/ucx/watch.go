@@ -10,17 +10,14 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/tree"
 )
 
-// maxPingBeats is how many beats a rank may take to answer a ping.
-const maxPingBeats = 2
-
 // watch has UCX give up operations on ranks that are gone. Rank 0 reports which these are. When
-// rank 0 is lost itself, this rank pings the others: by a get of a word, repeatedly.
+// rank 0 is lost itself, this rank pings the others: by a get of a word, repeatedly. One that does
+// not answer for as long as a rank may be silent is lost.
 type watch struct {
 	job     *member
 	window  atomic.Pointer[window]
@@ -51,22 +48,17 @@ func (w *watch) run() {
 	for {
 		_, change := w.job.tree.States()
 		w.giveUpEnded()
-		var tick <-chan time.Time
-		limit := maxPingBeats * w.job.tree.Beat()
-		due := time.Now().Add(limit)
+		var due <-chan struct{}
 		if w.job.tree.Alone() && w.ready() {
 			w.send()
-			tick = time.After(limit)
+			due = w.job.tree.AfterSilence()
 		}
 		select {
 		case <-change:
 		case <-w.stop:
 			return
-		case <-tick:
-			// If this process was stopped in this time, the others may have been as well.
-			if time.Since(due) < limit {
-				w.collect()
-			}
+		case <-due:
+			w.collect()
 		}
 	}
 }

@@ -18,6 +18,7 @@ const maxMissedBeats = 4
 type conn struct {
 	net.Conn
 	silence time.Duration // for how long the other end may be silent, where it is watched
+	clock   *clock
 	within  bool          // both ends are on one host: the end of a process ends the connection
 	written chan struct{} // closed when nothing is written any more
 
@@ -29,8 +30,11 @@ type conn struct {
 }
 
 func newConn(c net.Conn, cfg *Config) *conn {
-	n := &conn{Conn: c, silence: cfg.Silence, within: !cfg.Apart && sameHost(c), watched: true,
-		written: make(chan struct{}), wake: make(chan struct{}, 1)}
+	n := &conn{Conn: c, silence: cfg.Silence, clock: cfg.clock, within: !cfg.Apart && sameHost(c),
+		watched: true, written: make(chan struct{}), wake: make(chan struct{}, 1)}
+	if !n.within {
+		n.clock.start()
+	}
 	go n.write()
 	return n
 }
@@ -75,11 +79,11 @@ func (c *conn) watch(yes bool) {
 
 // limit is until when the other end may be silent, or not take what is sent; zero: as long as it
 // likes. Under the lock.
-func (c *conn) limit() time.Time {
+func (c *conn) limit(left time.Duration) time.Time {
 	if !c.ending && (c.within || !c.watched) {
 		return time.Time{}
 	}
-	return time.Now().Add(c.silence)
+	return time.Now().Add(left)
 }
 
 // end has the other end read all that was sent, and then the end.
@@ -87,7 +91,7 @@ func (c *conn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ending = true
-	_ = c.SetDeadline(c.limit())
+	_ = c.SetDeadline(c.limit(c.silence))
 	c.rouse()
 }
 
@@ -107,7 +111,7 @@ func (c *conn) write() {
 		frames, ending, beats := c.frames, c.ending, c.watched && !c.within
 		c.frames = nil
 		if len(frames) > 0 {
-			_ = c.SetWriteDeadline(c.limit())
+			_ = c.SetWriteDeadline(c.limit(c.silence))
 		}
 		c.mu.Unlock()
 		if len(frames) > 0 {
@@ -140,25 +144,39 @@ func (c *conn) closeWrite() {
 	}
 }
 
-// Read reads until the other end was silent for too long. If this process was stopped
-// in this time, the other end perhaps was as well, so it gets as much time again.
+// Read reads until the other end was silent for too long while this process ran.
 func (c *conn) Read(b []byte) (int, error) {
+	left, begun := c.silence, c.clock.now()
 	for {
-		c.mu.Lock()
-		limit, ending := c.limit(), c.ending
-		if !ending { // else there is one already
-			_ = c.SetReadDeadline(limit)
-		}
-		c.mu.Unlock()
+		limit, ending := c.limitRead(left)
 		n, err := c.Conn.Read(b)
-		late := time.Since(limit) >= c.silence/maxMissedBeats
-		c.mu.Lock()
-		again := !ending && (c.ending || c.within || !c.watched || limit.IsZero() || late)
-		c.mu.Unlock()
-		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !again {
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || ending {
+			return n, err
+		}
+		switch left = c.silence - (c.clock.now() - begun); {
+		case limit.IsZero() || !c.isWatched(): // it was not watched, is not any more, or is to end
+			left, begun = c.silence, c.clock.now()
+		case left <= 0:
 			return n, err
 		}
 	}
+}
+
+// limitRead limits a Read, where the connection is not to end: then it is limited already.
+func (c *conn) limitRead(left time.Duration) (limit time.Time, ending bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if limit = c.limit(left); !c.ending {
+		_ = c.SetReadDeadline(limit)
+	}
+	return limit, c.ending
+}
+
+// isWatched reports whether the other end is to be heard of all the time.
+func (c *conn) isWatched() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.ending && !c.limit(1).IsZero()
 }
 
 // receive takes the next frame that is more than a sign of life.

@@ -79,7 +79,8 @@
 // have the same address, silence means nothing: there a connection ends with its process, and a
 // process that does not run for a while has not died.
 //
-// A process that was itself stopped grants the others as much time again. When rank 0 dies, the
+// Silence is counted in steps of which each counts alike, however late it ends: a process that was
+// stopped, or got no processor, does not count that time against the others. When rank 0 dies, the
 // others learn that, and nothing more of each other. A rank that has left is present until it
 // closes the line. Where it has left because another rank was lost, errors name that one.
 //

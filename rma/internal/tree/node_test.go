@@ -24,7 +24,7 @@ func newPair(t *testing.T) (*conn, net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := newConn(c, &Config{Silence: time.Minute})
+	n := newConn(c, &Config{Silence: time.Minute, clock: newClock(time.Minute)})
 	t.Cleanup(func() { n.close(); _ = other.Close() })
 	return n, other
 }
@@ -113,17 +113,17 @@ func TestPatience(t *testing.T) {
 	c, _ := newPair(t)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.within || !c.limit().IsZero() {
-		t.Errorf("within a host the limit is %v", c.limit())
+	if !c.within || !c.limit(time.Second).IsZero() {
+		t.Errorf("within a host the limit is %v", c.limit(time.Second))
 	}
 	c.within = false
-	if c.limit().IsZero() {
+	if c.limit(time.Second).IsZero() {
 		t.Error("between hosts there is no limit")
 	}
-	if c.watched = false; !c.limit().IsZero() {
+	if c.watched = false; !c.limit(time.Second).IsZero() {
 		t.Error("who is not watched has a limit")
 	}
-	if c.ending = true; c.limit().IsZero() {
+	if c.ending = true; c.limit(time.Second).IsZero() {
 		t.Error("the end has no limit")
 	}
 }

@@ -31,7 +31,8 @@ type Config struct {
 
 	Apart bool // ranks of one host watch each other like ranks of two
 
-	fan int // children of a rank; 0 is maxChildren
+	fan   int // children of a rank; 0 is maxChildren
+	clock *clock
 }
 
 // MinTokenBytes is the smallest length of a token.
@@ -115,6 +116,7 @@ type edge struct {
 }
 
 func newTree(cfg Config) *Tree {
+	cfg.clock = newClock(cfg.Silence)
 	return &Tree{cfg: cfg, peers: make([]peer, cfg.Size), down: map[int]*edge{},
 		change: make(chan struct{})}
 }
@@ -343,6 +345,10 @@ func (t *Tree) LocalAddr() net.Addr {
 // Beat is the time between two signs of life.
 func (t *Tree) Beat() time.Duration { return t.cfg.Silence / maxMissedBeats }
 
+// AfterSilence returns a channel that is closed when this process has run for as long as a rank may
+// be silent. It never is when the tree is closed before.
+func (t *Tree) AfterSilence() <-chan struct{} { return t.cfg.clock.after(t.cfg.Silence) }
+
 // Leave announces that this rank takes part in no further gathering. It waits for nobody, and a
 // gathering that waits here returns.
 func (t *Tree) Leave() { t.leave(0) }
@@ -435,6 +441,7 @@ func (t *Tree) Close() {
 			c.close()
 		}
 	}
+	t.cfg.clock.end()
 }
 
 // changed wakes the goroutines that wait for a change. Under the lock.

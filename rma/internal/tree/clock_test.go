@@ -1,0 +1,63 @@
+package tree
+
+import (
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+// asked is a connection that hands on each limit of a Read.
+type asked struct {
+	net.Conn
+	limits chan time.Time
+}
+
+func (a *asked) SetReadDeadline(limit time.Time) error {
+	a.limits <- limit
+	return a.Conn.SetReadDeadline(limit)
+}
+
+// Where this process does not run, the silence of another one does not count: it is as long as this
+// process's clock says.
+func TestSilenceOfOwnTime(t *testing.T) {
+	c, _ := newPair(t)
+	a := &asked{c.Conn, make(chan time.Time, 100)}
+	c.mu.Lock()
+	c.Conn, c.within, c.silence = a, false, 4*time.Millisecond
+	c.clock = newClock(4 * time.Millisecond) // it does not run
+	c.mu.Unlock()
+	read := make(chan error, 1)
+	go func() {
+		_, err := c.Read(make([]byte, 1))
+		read <- err
+	}()
+	for range 5 {
+		select {
+		case <-a.limits:
+		case err := <-read:
+			t.Fatalf("a process that does not run counts the silence of others: %v", err)
+		}
+	}
+	c.clock.steps.Add(stepsOfSilence)
+	if err := <-read; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after the silence: %v", err)
+	}
+}
+
+// Who waits does so for at least the time given, and not for a clock that has ended.
+func TestAfter(t *testing.T) {
+	begin, c := time.Now(), newClock(64*time.Millisecond)
+	<-c.after(20 * time.Millisecond)
+	if passed := time.Since(begin); passed < 20*time.Millisecond {
+		t.Errorf("20 ms are over after %v", passed)
+	}
+	c.end()
+	c.end()
+	select {
+	case <-c.after(time.Hour):
+		t.Error("an hour is over when the clock ends")
+	default:
+	}
+}
