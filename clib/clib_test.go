@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/farhash/farhash/internal/testkit/patience"
 )
 
 // prefix is where the libraries are installed.
@@ -88,7 +90,7 @@ func (k kind) install(t testing.TB) {
 }
 
 // limit is more than any program takes, and less than all tests may.
-const limit = 4 * time.Minute
+var limit = patience.Stretch(4 * time.Minute)
 
 // run runs a program. One that does not end is killed, and what it was doing is logged.
 func run(t testing.TB, env []string, name string, args ...string) string {

@@ -22,12 +22,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 )
 
 // hangGuard ends what would never end. No test that passes comes near it.
-const hangGuard = 2 * time.Minute
+var hangGuard = patience.Stretch(2 * time.Minute)
 
 // jobLimit ends a job of MPI that would never end, with all of its processes.
 const jobLimit = 12 * time.Minute
@@ -115,6 +116,7 @@ func (l launcher) command(t testing.TB, ranks int, role string, env ...string) *
 		}
 	}
 	cmd.Env = append(append(append(cmd.Env, l.env...), env...), roleVariable+"="+role,
+		patience.Environ(),
 		"TMPDIR="+t.TempDir()) // jobs of Open MPI that share it trip over each other
 	return cmd
 }

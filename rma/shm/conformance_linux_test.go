@@ -15,13 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 )
 
 // hangGuard ends what would never end. No test that passes comes near it.
-const hangGuard = 2 * time.Minute
+var hangGuard = patience.Stretch(2 * time.Minute)
 
 // mountTmpfs mounts a file system in memory for one test, or skips the test.
 func mountTmpfs(t *testing.T, options string) string {

@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
 )
 
 // hangGuard ends what would never end. No test that passes comes near it.
-const hangGuard = 2 * time.Minute
+var hangGuard = patience.Stretch(2 * time.Minute)
 
 // testToken is the token of all jobs of the tests.
 const testToken = "token of the tests"

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
 )
@@ -32,7 +33,7 @@ const transportsVariable = "FARHASH_TEST_TRANSPORTS"
 var transports = cmp.Or(os.Getenv(transportsVariable), "tcp,self")
 
 // jobLimit ends a rank that would never end.
-const jobLimit = 4 * time.Minute
+var jobLimit = 2 * hangGuard
 
 func TestMain(m *testing.M) {
 	part := strings.Fields(os.Getenv(roleVariable))
@@ -70,14 +71,14 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 	p := overrides{transports: transports}
 	var silence time.Duration
 	if strings.Contains(argument, "silent") {
-		silence = 1200 * time.Millisecond
+		silence = patience.Stretch(1200 * time.Millisecond)
 	}
 	timeout := hangGuard
 	if strings.Contains(argument, "hurried") {
-		timeout = 2 * time.Second
+		timeout = patience.Stretch(2 * time.Second)
 	}
-	if strings.Contains(argument, "patient") { // however busy the machine is
-		silence = 20 * time.Second
+	if strings.Contains(argument, "patient") {
+		silence = patience.Stretch(20 * time.Second)
 	}
 	if pairs {
 		p.host = fmt.Sprint(rank % 2)
@@ -136,18 +137,20 @@ func startWith(t testing.TB, ranks int, role, argument, address string,
 	command func(rank int) *exec.Cmd) []*process {
 	t.Helper()
 	var all []*process
+	limits := patience.Environ() // ranks agree on how long one may be silent
 	for rank := range ranks {
-		all = append(all, startRank(t, rank, ranks, role, argument, address, command(rank)))
+		all = append(all, startRank(t, rank, ranks, role, argument, address, limits,
+			command(rank)))
 	}
 	return all
 }
 
 // startRank starts one of them.
-func startRank(t testing.TB, rank, ranks int, role, argument, address string,
+func startRank(t testing.TB, rank, ranks int, role, argument, address, limits string,
 	cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d %d %s", roleVariable, role,
+	p.cmd.Env = append(os.Environ(), limits, fmt.Sprintf("%s=%s %s %d %d %s", roleVariable, role,
 		argument, rank, ranks, address))
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	if err := p.cmd.Start(); err != nil {

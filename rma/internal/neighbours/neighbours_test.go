@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 )
@@ -64,7 +65,7 @@ func TestFind(t *testing.T) {
 		if runtime.GOOS != "linux" {
 			return // rma/shm is for linux
 		}
-		if err := g.Share(t.Context(), 10*time.Second); err != nil {
+		if err := g.Share(t.Context(), patience.Stretch(10*time.Second)); err != nil {
 			t.Errorf("rank %d: %v", rank, err)
 			return
 		}
@@ -88,7 +89,7 @@ func TestEverybody(t *testing.T) {
 		if runtime.GOOS != "linux" {
 			return
 		}
-		err = g.Share(t.Context(), 10*time.Second)
+		err = g.Share(t.Context(), patience.Stretch(10*time.Second))
 		if err != nil || !g.OneHost() {
 			t.Errorf("rank %d: %+v: %v", rank, g, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -125,7 +126,8 @@ func TestCutOffParent(t *testing.T) {
 
 // A parent that is silent is done without as well, and is not lost as long as rank 0 hears of it.
 func TestSilentParent(t *testing.T) {
-	jobAs(t, Config{Size: 7, fan: 2, Apart: true, Silence: 2 * time.Second}, func(s *Tree) error {
+	silence := patience.Stretch(2 * time.Second)
+	jobAs(t, Config{Size: 7, fan: 2, Apart: true, Silence: silence}, func(s *Tree) error {
 		if err := s.Barrier(t.Context()); err != nil { // all have come to their parents
 			return err
 		}

@@ -12,11 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
 )
 
 const token = "a token of the tests"
+
+// hangGuard ends what would never end.
+var hangGuard = patience.Stretch(time.Minute)
 
 // job runs fn on all ranks of a job at once.
 func job(t *testing.T, ranks int, fn func(s *Tree) error) {
@@ -27,7 +31,7 @@ func job(t *testing.T, ranks int, fn func(s *Tree) error) {
 // jobAs is job with a configuration.
 func jobAs(t *testing.T, cfg Config, fn func(s *Tree) error) {
 	t.Helper()
-	cfg.Address, cfg.Token, cfg.Timeout = twohosts.FreeAddress(t), token, time.Minute
+	cfg.Address, cfg.Token, cfg.Timeout = twohosts.FreeAddress(t), token, hangGuard
 	var wg sync.WaitGroup
 	for rank := range cfg.Size {
 		cfg := cfg
@@ -82,7 +86,8 @@ func TestGone(t *testing.T) {
 			_ = s.AwaitOthers(t.Context()) // until rank 0 hangs up
 		},
 	} {
-		cfg := Config{Size: 3, Apart: how == "fallen silent"}
+		cfg := Config{Size: 3, Apart: how == "fallen silent",
+			Silence: patience.Stretch(2 * time.Second)}
 		jobAs(t, cfg, func(s *Tree) error {
 			if _, err := s.Gather(t.Context(), nil); err != nil {
 				return err
@@ -158,7 +163,7 @@ func TestMissing(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, rank := range []int{0, 2} {
 		wg.Go(func() {
-			timeout := time.Minute
+			timeout := hangGuard
 			if rank == 0 {
 				timeout = 300 * time.Millisecond
 			}
@@ -183,7 +188,7 @@ func TestMissing(t *testing.T) {
 func TestForeignProcesses(t *testing.T) {
 	address := twohosts.FreeAddress(t)
 	var wg sync.WaitGroup
-	cfg := Config{Size: 2, Address: address, Token: token, Timeout: time.Minute}
+	cfg := Config{Size: 2, Address: address, Token: token, Timeout: hangGuard}
 	wg.Go(func() {
 		s, err := Join(t.Context(), cfg)
 		if err != nil {
@@ -247,7 +252,7 @@ func TestForeignProcesses(t *testing.T) {
 // If ranks do not come, the error of rank 0 lists the processes that it has not admitted.
 func TestRefusedAreListed(t *testing.T) {
 	address := twohosts.FreeAddress(t)
-	cfg := Config{Size: 3, Address: address, Token: token, Timeout: time.Minute}
+	cfg := Config{Size: 3, Address: address, Token: token, Timeout: hangGuard}
 	ctx, give := context.WithCancel(t.Context())
 	failure := make(chan string)
 	go func() {
@@ -302,7 +307,7 @@ func impostor(t *testing.T, fill byte, says string) {
 		}
 	}()
 	_, err = Join(t.Context(), Config{Rank: 1, Size: 2, Address: l.Addr().String(), Token: token,
-		Timeout: time.Minute})
+		Timeout: hangGuard})
 	if !strings.Contains(fmt.Sprint(err), says) {
 		t.Error(err)
 	}
@@ -317,7 +322,7 @@ func TestBadConfig(t *testing.T) {
 		{Config{Size: 2, Address: ":1", Token: token}, "names no host"},
 		{Config{Size: 2, Address: "a:1", Token: "short"}, "token of the job has 5 bytes"},
 		{Config{Size: 2, Rank: 2, Address: "a:1", Token: token}, "not a rank"},
-		{Config{Size: 1, Address: "192.0.2.77:1", Token: token, Timeout: time.Minute},
+		{Config{Size: 1, Address: "192.0.2.77:1", Token: token, Timeout: hangGuard},
 			"one of this host"},
 	} {
 		if _, err := Join(t.Context(), c.cfg); !strings.Contains(fmt.Sprint(err), c.says) {
