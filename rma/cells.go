@@ -20,13 +20,13 @@ type Cells struct {
 	buf  Buf
 	late Handle // an operation whose caller gave up and that is still in flight
 
-	sums    Queue // of Sum, made when it is first needed
-	sumBuf  Buf
-	summing []Handle // what it has in flight
+	many    Queue // of Gather, made when it is first needed
+	manyBuf Buf
+	gets    []Handle // what it has in flight
 }
 
-// sumDepth is how many words a Sum reads at once.
-const sumDepth = 64
+// gatherDepth is from how many ranks Gather reads at once.
+const gatherDepth = 64
 
 // NewCells returns the cells of w, a window of job.
 func NewCells(job Job, w Window) (*Cells, error) {
@@ -122,8 +122,7 @@ func (c *Cells) CompareAndSwap(ctx context.Context, rank, off int,
 	return err == nil && seen == old, err
 }
 
-// Sum adds up the word at off over all ranks, modulo 2^64. Where that takes messages it reads many
-// words at once, in any order.
+// Sum adds up the word at off over all ranks, modulo 2^64, as Gather reads it.
 func (c *Cells) Sum(ctx context.Context, off int) (total uint64, err error) {
 	if c.words != nil {
 		for _, words := range c.words {
@@ -131,58 +130,92 @@ func (c *Cells) Sum(ctx context.Context, off int) (total uint64, err error) {
 		}
 		return total, nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sums == nil {
-		depth := min(sumDepth, c.window.Size())
-		if c.sums, err = c.job.NewQueue(depth); err != nil {
-			return 0, err
-		}
-		if c.sumBuf, err = c.sums.Alloc(depth); err != nil {
-			return 0, err
-		}
-	}
-	if err := c.summed(ctx); err != nil { // of a caller who gave up
+	err = c.Gather(ctx, off, 1, func(_ int, words []uint64, err error) error {
+		total += words[0]
+		return err
+	})
+	if err != nil {
 		return 0, err
-	}
-	for first := 0; first < c.window.Size(); first += len(c.sumBuf) {
-		n := min(len(c.sumBuf), c.window.Size()-first)
-		for i := range n {
-			c.summing = append(c.summing, c.sums.Get(c.sumBuf[i:i+1], c.window, first+i, off))
-		}
-		err := c.sums.Submit()
-		if err == nil {
-			err = c.summed(ctx)
-		}
-		if err != nil {
-			return 0, err
-		}
-		for _, word := range c.sumBuf[:n] {
-			total += word
-		}
 	}
 	return total, nil
 }
 
-// summed waits for what Sum has in flight.
-func (c *Cells) summed(ctx context.Context) (err error) {
-	for n := len(c.summing); n > 0; n = len(c.summing) {
-		h := c.summing[n-1]
-		if err := c.sums.Wait(ctx, h); err != nil {
+// Gather calls use with n words at off of each rank, rank by rank, until it returns an error. Where
+// that takes messages it reads from many ranks at once, in any order. err says that the words of a
+// rank could not be read. The words are valid until use returns, and it must not use the cells.
+func (c *Cells) Gather(ctx context.Context, off, n int,
+	use func(rank int, words []uint64, err error) error) error {
+	if c.words != nil {
+		words := make([]uint64, n)
+		for rank, all := range c.words {
+			for i := range words {
+				words[i] = atomic.LoadUint64(&all[off+i])
+			}
+			if err := use(rank, words, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	depth := min(gatherDepth, c.window.Size())
+	if err := c.openGather(depth, n); err != nil {
+		return err
+	}
+	faults := make([]error, depth)
+	if err := c.gathered(ctx, faults); err != nil { // of a caller who gave up
+		return err
+	}
+	for first := 0; first < c.window.Size(); first += depth {
+		ranks := min(depth, c.window.Size()-first)
+		for i := range ranks {
+			c.gets = append(c.gets, c.many.Get(c.manyBuf[i*n:(i+1)*n], c.window, first+i, off))
+		}
+		err := c.many.Submit()
+		if err == nil {
+			err = c.gathered(ctx, faults)
+		}
+		for i := 0; i < ranks && err == nil; i++ {
+			err = use(first+i, c.manyBuf[i*n:(i+1)*n], faults[i])
+		}
+		if err != nil {
 			return err
 		}
-		c.summing = c.summing[:n-1]
-		if _, fault := c.sums.Value(h); err == nil {
-			err = fault
+	}
+	return nil
+}
+
+// openGather has the queue for so many gets of n words each.
+func (c *Cells) openGather(depth, n int) (err error) {
+	if c.many == nil {
+		if c.many, err = c.job.NewQueue(depth); err != nil {
+			return err
 		}
 	}
+	if len(c.manyBuf) < depth*n {
+		c.manyBuf, err = c.many.Alloc(depth * n)
+	}
 	return err
+}
+
+// gathered waits for what Gather has in flight, and has the error of each.
+func (c *Cells) gathered(ctx context.Context, faults []error) error {
+	for n := len(c.gets); n > 0; n = len(c.gets) {
+		h := c.gets[n-1]
+		if err := c.many.Wait(ctx, h); err != nil {
+			return err
+		}
+		c.gets = c.gets[:n-1]
+		_, faults[n-1] = c.many.Value(h)
+	}
+	return nil
 }
 
 // Close closes the queues. The window stays open.
 func (c *Cells) Close() error {
 	var errs []error
-	for _, q := range []Queue{c.q, c.sums} {
+	for _, q := range []Queue{c.q, c.many} {
 		if q != nil {
 			errs = append(errs, q.Close())
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/farhash/farhash/rma"
@@ -148,12 +149,13 @@ func TestStatsAdd(t *testing.T) {
 	}
 }
 
-// A sum is of all ranks, more than it reads at once, also after a caller has given up.
-func TestSum(t *testing.T) {
+// What is gathered, and a sum, is of all ranks, more than are read at once, also after a caller has
+// given up.
+func TestGather(t *testing.T) {
 	const ranks = 150
 	for _, hidden := range []bool{false, true} {
 		err := local.RunWith(local.Options{Hidden: hidden}, ranks, func(job rma.Job) error {
-			w, err := job.NewWindow(t.Context(), rma.Spec{Name: "counters", Words: 2})
+			w, err := job.NewWindow(t.Context(), rma.Spec{Name: "counters", Words: 3})
 			if err != nil {
 				return err
 			}
@@ -163,7 +165,8 @@ func TestSum(t *testing.T) {
 			}
 			defer cells.Close()
 			err = cells.Store(t.Context(), job.Rank(), 1, uint64(job.Rank()))
-			if err := errors.Join(err, job.Barrier(t.Context())); err != nil {
+			again := cells.Store(t.Context(), job.Rank(), 2, uint64(2*job.Rank()))
+			if err := errors.Join(err, again, job.Barrier(t.Context())); err != nil {
 				return err
 			}
 			given, giveUp := context.WithCancel(t.Context())
@@ -174,6 +177,17 @@ func TestSum(t *testing.T) {
 			sum, err := cells.Sum(t.Context(), 1)
 			if want := uint64(ranks * (ranks - 1) / 2); sum != want {
 				return fmt.Errorf("the sum is %d, want %d: %v", sum, want, err)
+			}
+			next := 0
+			err = cells.Gather(t.Context(), 1, 2, func(rank int, words []uint64, err error) error {
+				if r := uint64(rank); rank != next || !slices.Equal(words, []uint64{r, 2 * r}) {
+					return fmt.Errorf("of rank %d, after %d: %v", rank, next, words)
+				}
+				next++
+				return err
+			})
+			if err == nil && next != ranks {
+				err = fmt.Errorf("%d ranks were gathered, of %d", next, ranks)
 			}
 			return err
 		})
