@@ -123,14 +123,17 @@ func (m *marks) raise(rank, cell, gen int) error {
 
 // begun is the last table that a rank has come to.
 func (m *marks) begun(ctx context.Context) (last uint64, err error) {
-	for rank := range m.window.Size() {
-		gen, err := m.Load(ctx, rank, cellBegun)
-		if ignoreLost(err) != nil {
-			return 0, err
+	err = m.cells.Gather(ctx, cellBegun, 1, func(rank int, gen []uint64, err error) error {
+		if segment := m.regions.Here(rank); segment != nil {
+			last = max(last, atomic.LoadUint64(&segment[cellBegun]))
+			return nil
 		}
-		last = max(last, gen)
-	}
-	return last, nil
+		if err == nil {
+			last = max(last, gen[0])
+		}
+		return ignoreLost(err)
+	})
+	return last, err
 }
 
 // begin tells that this rank comes to a table. Its own memory does not fail.

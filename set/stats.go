@@ -280,12 +280,14 @@ func (ta *tally) inserted(ctx context.Context) (uint64, error) {
 		return 0, errClosed
 	}
 	total := uint64(0)
-	for i := range stripes {
-		n, err := ta.Sum(ctx, i*stripeWords)
-		if err != nil {
-			return 0, err
+	err := ta.Gather(ctx, 0, stripes*stripeWords, func(_ int, words []uint64, err error) error {
+		for i := range stripes {
+			total += words[i*stripeWords]
 		}
-		total += n
+		return err
+	})
+	if err != nil {
+		return 0, err
 	}
 	return total, nil
 }
