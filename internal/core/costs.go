@@ -34,6 +34,10 @@ const (
 	longRuns   = 5
 	getWords   = 8 // a line
 	firstCalls = 2 // which connect, and are not measured
+
+	// enough is for how long a cost is measured more than once: where ranks outnumber the
+	// processors, a message may take a millisecond.
+	enough = 5 * time.Millisecond
 )
 
 // measure finds out what messages to another rank cost.
@@ -44,11 +48,11 @@ func (l *line) measure(ctx context.Context, rank int) (ship.Costs, error) {
 	}
 	m := meter{ctx: ctx, line: l, f: f, rank: rank}
 	var costs ship.Costs
-	costs.GetNs = m.least(aloneRuns, func() error { return m.gets(1, 1) })
-	costs.GetEachNs = m.least(longRuns, func() error { return m.gets(manyGets, manyDepth) }) /
+	costs.GetNs = m.least(firstCalls, aloneRuns, func() error { return m.gets(1, 1) })
+	costs.GetEachNs = m.least(0, longRuns, func() error { return m.gets(manyGets, manyDepth) }) /
 		manyGets
-	costs.RequestNs = m.least(aloneRuns, func() error { return m.ping(1) })
-	long := m.least(longRuns, func() error { return m.ping(longWords) })
+	costs.RequestNs = m.least(firstCalls, aloneRuns, func() error { return m.ping(1) })
+	long := m.least(firstCalls, longRuns, func() error { return m.ping(longWords) })
 	costs.WordNs = max(0, long-costs.RequestNs) / (2 * longWords)
 	if m.queue != nil {
 		_ = m.queue.Close()
@@ -72,14 +76,15 @@ type meter struct {
 	err   error
 }
 
-// least is the shortest time of several runs, in ns.
-func (m *meter) least(runs int, run func() error) float64 {
-	least := math.Inf(1)
-	for i := -firstCalls; i < runs && m.err == nil; i++ {
+// least is the shortest time of several runs after the first ones, in ns.
+func (m *meter) least(first, runs int, run func() error) float64 {
+	least, spent := math.Inf(1), time.Duration(0)
+	for i := -first; i < runs && m.err == nil && (i <= 0 || spent < enough); i++ {
 		begin := time.Now()
 		m.err = run()
 		if i >= 0 {
-			least = min(least, float64(time.Since(begin).Nanoseconds()))
+			took := time.Since(begin)
+			spent, least = spent+took, min(least, float64(took.Nanoseconds()))
 		}
 	}
 	if m.err != nil {

@@ -3,6 +3,7 @@ package core
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/farhash/farhash/ship"
 )
@@ -23,6 +24,26 @@ func TestLeast(t *testing.T) {
 	} {
 		if n := least(c.costs, c.trips); n < c.low || n > c.high {
 			t.Errorf("%s: shipped from %d operations on", c.name, n)
+		}
+	}
+}
+
+// Messages that take long are measured once, and the first of them, which connect, do not count.
+func TestMeterEnds(t *testing.T) {
+	for _, c := range []struct {
+		takes time.Duration
+		runs  int
+	}{{2 * enough, 3}, {0, 7}} {
+		var m meter
+		runs := 0
+		least := m.least(2, 5, func() error {
+			if runs++; runs > 2 {
+				time.Sleep(c.takes)
+			}
+			return nil
+		})
+		if runs != c.runs && (c.takes > 0 || runs < 3) || least < float64(c.takes) {
+			t.Errorf("runs of %v: %d, want %d; the least is %.0f ns", c.takes, runs, c.runs, least)
 		}
 	}
 }
