@@ -198,7 +198,7 @@ func (w *worker) describe(ctx context.Context) ([]byte, error) {
 	if c.Level, err = w.control.Load(ctx, 0, cellLevel); err != nil {
 		return nil, err
 	}
-	if c.Findings, err = w.control.merged(ctx); err != nil {
+	if c.Findings, err = w.control.merged(ctx, nobody); err != nil {
 		return nil, err
 	}
 	return json.Marshal(c)

@@ -90,7 +90,7 @@ func (w *worker) announce(ctx context.Context, fresh []witness) error {
 	if err := w.publishFindings(ctx); err != nil {
 		return err
 	}
-	all, err := w.control.merged(ctx)
+	all, err := w.control.merged(ctx, nobody)
 	if err != nil {
 		return err
 	}

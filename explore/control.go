@@ -73,7 +73,7 @@ func newControl(ctx context.Context, job rma.Job, stateWords, findings int) (*co
 		return nil, errors.Join(err, w.Close())
 	}
 	return &control{Cells: cells, window: w, rank: job.Rank(), ranks: job.Size(),
-		turns: (job.Size() + reads(w) - 1) / reads(w), round: job.Rank(),
+		turns: turns(w), round: job.Rank(),
 		findings: findings, found: found}, nil
 }
 
@@ -104,38 +104,43 @@ func (c *control) witness(finding int) int { return c.found + witnessWords*(1+fi
 // finding is the word of a finding.
 func (c *control) finding(i int) int { return c.witness(c.findings) + i }
 
-// merged is the largest of each finding over all ranks.
-func (c *control) merged(ctx context.Context) ([]uint64, error) {
+// merged is the largest of each finding over all ranks, without those of ranks that are absent by
+// their error.
+func (c *control) merged(ctx context.Context, absent func(err error) bool) ([]uint64, error) {
 	all := make([]uint64, c.findings)
-	for rank := range c.ranks {
-		if err := c.merge(ctx, rank, all); err != nil {
-			return nil, err
-		}
+	if c.findings == 0 {
+		return all, nil
 	}
-	return all, nil
+	err := c.Gather(ctx, c.finding(0), c.findings, func(_ int, words []uint64, err error) error {
+		if err != nil && absent(err) {
+			return nil
+		}
+		for i, word := range words {
+			all[i] = max(all[i], word)
+		}
+		return err
+	})
+	return all, err
 }
 
-// merge raises all to the findings of a rank.
-func (c *control) merge(ctx context.Context, rank int, all []uint64) error {
-	for i := range all {
-		word, err := c.Load(ctx, rank, c.finding(i))
-		if err != nil {
+// nobody is absent: every error counts.
+func nobody(error) bool { return false }
+
+// open is how many of the states created so far, in levels of each parity, have not been expanded.
+// It reads done before created, so that it is never less than none.
+func (c *control) open(ctx context.Context) (left [2]uint64, err error) {
+	for i, first := range []int{cellDone, cellCreated} {
+		err = c.Gather(ctx, first, len(left), func(_ int, words []uint64, err error) error {
+			for parity, word := range words {
+				left[parity] += word * uint64(2*i-1) // done is subtracted
+			}
 			return err
+		})
+		if err != nil {
+			return left, err
 		}
-		all[i] = max(all[i], word)
 	}
-	return nil
-}
-
-// over reports whether every state created so far in levels of this parity has
-// been expanded.
-func (c *control) over(ctx context.Context, parity int) (bool, error) {
-	done, err := c.Sum(ctx, cellDone+parity)
-	if err != nil {
-		return false, err
-	}
-	created, err := c.Sum(ctx, cellCreated+parity)
-	return done == created, err
+	return left, nil
 }
 
 // states is the number of states found so far.
@@ -148,47 +153,35 @@ func (c *control) states(ctx context.Context) (uint64, error) {
 	return even + odd, err
 }
 
-// waiting is the number of states that are not expanded yet. It reads done before created, so that
-// it is never less than none.
-func (c *control) waiting(ctx context.Context) (all uint64, err error) {
-	for parity := range 2 {
-		done, err := c.Sum(ctx, cellDone+parity)
-		if err != nil {
-			return 0, err
+// counters are the counters of a rank, or sums of them.
+type counters [cellHeapBytes + 1]uint64
+
+// states is how many states were found.
+func (c *counters) states() uint64 { return c[cellCreated] + c[cellCreated+1] }
+
+// counts adds up the counters of the ranks, without those of ranks that are absent by their error.
+// whole: none was.
+func (c *control) counts(ctx context.Context, absent func(err error) bool) (
+	sums counters, whole bool, err error) {
+	whole = true
+	err = c.Gather(ctx, 0, len(sums), func(_ int, words []uint64, err error) error {
+		if err != nil && absent(err) {
+			whole = false
+			return nil
 		}
-		created, err := c.Sum(ctx, cellCreated+parity)
-		if err != nil {
-			return 0, err
+		for cell, word := range words {
+			sums[cell] += word
 		}
-		all += created - done
-	}
-	return all, nil
+		return err
+	})
+	return sums, whole, err
 }
 
-// counts are the counters of a rank.
-func (c *control) counts(ctx context.Context, rank int) (words [cellHeapBytes + 1]uint64,
-	err error) {
-	for cell := range words {
-		if words[cell], err = c.Load(ctx, rank, cell); err != nil {
-			return words, err
-		}
-	}
-	return words, nil
-}
-
-// advance ends a level that is over: it moves the level word on, or marks the
-// end when the next level is empty. Any rank may do it; the first one does.
-func (c *control) advance(ctx context.Context, level uint64, sameLevel bool) error {
+// advance ends a level that is over: it moves the level word on, or marks the end where no level
+// comes after it. Any rank may do it; the first one does.
+func (c *control) advance(ctx context.Context, level uint64, last bool) error {
 	next := level + 1
-	if !sameLevel {
-		empty, err := c.over(ctx, int(next%2))
-		if err != nil {
-			return err
-		}
-		if empty {
-			next = level | levelEnd
-		}
-	} else {
+	if last {
 		next = level | levelEnd
 	}
 	_, err := c.CompareAndSwap(ctx, 0, cellLevel, level, next)
@@ -248,30 +241,20 @@ func (w *worker) wait(ctx context.Context) (moved bool, err error) {
 	if w.control.round++; w.control.round%w.control.turns != 0 {
 		return false, nil // others ask
 	}
-	over, err := w.control.over(ctx, w.parity)
-	if err != nil || !over {
+	// Where this level is over, the next one has all its states, and none is expanded.
+	open, err := w.control.open(ctx)
+	if err != nil || open[w.parity] > 0 {
 		return false, err
 	}
-	if deep, err := w.deepest(ctx); err != nil || deep {
-		return deep, err
+	last := w.opts.Order == AnyOrder || open[1-w.parity] == 0
+	if !last && w.opts.MaxDepth > 0 && w.level >= w.opts.MaxDepth {
+		return true, w.stopAll(ctx, stopLimit)
 	}
-	if err := w.control.advance(ctx, w.level, w.opts.Order == AnyOrder); err != nil {
+	if err := w.control.advance(ctx, w.level, last); err != nil {
 		return false, err
 	}
 	err = w.seeLevel(ctx)
 	return w.level != before, err
-}
-
-// deepest stops all ranks after the last level that Options.MaxDepth allows, if there is one more.
-func (w *worker) deepest(ctx context.Context) (bool, error) {
-	if w.opts.MaxDepth == 0 || w.level < w.opts.MaxDepth {
-		return false, nil
-	}
-	empty, err := w.control.over(ctx, 1-w.parity)
-	if err != nil || empty {
-		return false, err
-	}
-	return true, w.stopAll(ctx, stopLimit)
 }
 
 // seeLevel catches up with the level that the ranks are at.
@@ -367,17 +350,15 @@ func (s *search) share(ctx context.Context, mine uint64, failure error) ([]uint6
 // shared reads a bank of all ranks. peer says which has failed.
 func (s *search) shared(ctx context.Context, bank int) (words []uint64, peer, err error) {
 	words = make([]uint64, s.job.Size())
-	for rank := range words {
-		why, err := s.control.Load(ctx, rank, bank+1)
-		if err != nil {
-			return nil, nil, err
+	err = s.control.Gather(ctx, bank, 2, func(rank int, of []uint64, err error) error {
+		if err == nil && peer == nil && of[1] != 0 {
+			peer = stopReason(of[1]).failed(rank)
 		}
-		if why != 0 {
-			return nil, stopReason(why).failed(rank), nil
-		}
-		if words[rank], err = s.control.Load(ctx, rank, bank); err != nil {
-			return nil, nil, err
-		}
+		words[rank] = of[0]
+		return err
+	})
+	if err != nil || peer != nil {
+		return nil, peer, err
 	}
 	return words, nil, nil
 }

@@ -56,22 +56,19 @@ func store(t *testing.T, c *control, cells ...uint64) {
 func TestAdvance(t *testing.T) {
 	const endAt6 = 6 | levelEnd
 	for _, c := range []struct {
-		what      string
-		level     uint64 // that the rank believes in; the word says 6
-		sameLevel bool
-		odd       [2]uint64 // created and done
-		want      uint64
+		what  string
+		level uint64 // that the rank believes in; the word says 6
+		last  bool
+		want  uint64
 	}{
-		{"the next level has states", 6, false, [2]uint64{10, 9}, 7},
-		{"the next level is empty", 6, false, [2]uint64{10, 10}, endAt6},
-		{"there is one level only", 6, true, [2]uint64{10, 9}, endAt6},
-		{"another rank came first", 5, false, [2]uint64{10, 9}, 6},
-		{"another rank came first, long ago", 4, true, [2]uint64{10, 10}, 6},
+		{"the next level has states", 6, false, 7},
+		{"there is no level after it", 6, true, endAt6},
+		{"another rank came first", 5, false, 6},
+		{"another rank came first, long ago", 4, true, 6},
 	} {
 		ctl := newTestControl(t)
-		store(t, ctl, cellLevel, 6, cellCreated, 4, cellDone, 4, cellCreated+1, c.odd[0],
-			cellDone+1, c.odd[1])
-		if err := ctl.advance(t.Context(), c.level, c.sameLevel); err != nil {
+		store(t, ctl, cellLevel, 6)
+		if err := ctl.advance(t.Context(), c.level, c.last); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := ctl.Load(t.Context(), 0, cellLevel); got != c.want {
@@ -94,14 +91,16 @@ func TestOver(t *testing.T) {
 		if err := job.Barrier(ctx); err != nil {
 			return err
 		}
-		even, err := c.over(ctx, 0)
-		odd, oddErr := c.over(ctx, 1)
+		open, err := c.open(ctx)
 		states, statesErr := c.states(ctx)
-		all, findingsErr := c.merged(ctx)
-		if !even || odd || states != 45 || !slices.Equal(all, []uint64{200, 2}) {
-			t.Errorf("rank %d: over %v and %v, %d states, findings %d", r, even, odd, states, all)
+		counts, whole, countsErr := c.counts(ctx, nobody)
+		all, findingsErr := c.merged(ctx, nobody)
+		if open != [2]uint64{0, 12} || states != 45 || counts.states() != 45 || !whole ||
+			!slices.Equal(all, []uint64{200, 2}) {
+			t.Errorf("rank %d: %d open, %d states, counters %d, findings %d", r, open, states,
+				counts, all)
 		}
-		return errors.Join(err, oddErr, statesErr, findingsErr, job.Barrier(ctx))
+		return errors.Join(err, statesErr, countsErr, findingsErr, job.Barrier(ctx))
 	})
 	if err != nil {
 		t.Error(err)

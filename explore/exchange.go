@@ -130,6 +130,15 @@ func reads(w rma.Window) int {
 	return min(claimRanks, w.Size())
 }
 
+// turns is in how many rounds a rank without work asks once whether a level is over: often enough
+// for one of all ranks to ask in about each round, as that reads words of every rank.
+func turns(w rma.Window) int {
+	if n := reads(w); n < w.Size() && n <= askedRanks {
+		return w.Size()
+	}
+	return (w.Size() + claimRanks - 1) / claimRanks
+}
+
 // claim fills b with the tasks that some rank has left in a slot, this rank's own first, then those
 // of the others in turn. It reports whether there was one; if there are very many ranks, among
 // those whose turn it is.

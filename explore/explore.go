@@ -269,25 +269,13 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 func (s *search) result(ctx context.Context) (*Result, error) {
 	r := &Result{Ranks: s.job.Size(), Order: s.opts.Order, Encoding: s.encoding,
 		Access: s.visited.access(), Elapsed: time.Since(s.started)}
-	heap, whole, done := uint64(0), true, uint64(0)
-	r.Findings = make([]uint64, s.findings)
-	for rank := range s.job.Size() {
-		c, err := s.control.counts(ctx, rank)
-		if s.missing(err) {
-			whole = false // its counts are lost with it
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		r.States += c[cellCreated] + c[cellCreated+1]
-		done += c[cellDone] + c[cellDone+1]
-		r.Arcs += c[cellArcs]
-		r.Deadlocks += c[cellDeadlocks]
-		heap += c[cellHeapBytes]
-		if err := s.control.merge(ctx, rank, r.Findings); err != nil {
-			return nil, err
-		}
+	c, whole, err := s.control.counts(ctx, s.missing) // of a rank that is lost they are as well
+	if err != nil {
+		return nil, err
+	}
+	r.States, r.Arcs, r.Deadlocks = c.states(), c[cellArcs], c[cellDeadlocks]
+	if r.Findings, err = s.control.merged(ctx, s.missing); err != nil {
+		return nil, err
 	}
 	level, err := s.control.Load(ctx, 0, cellLevel)
 	switch {
@@ -309,13 +297,14 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 	if s.fingerprints() {
 		r.Missed = missed(r.States, r.Arcs+uint64(len(s.initial)/s.words))
 	}
-	r.Bytes = tables + heap
+	r.Bytes = tables + c[cellHeapBytes]
 	if r.Complete {
 		return r, nil
 	}
 	if err := s.explain(ctx, r); err != nil {
 		return r, err
 	}
+	done := c[cellDone] + c[cellDone+1]
 	if r.Reason == Decided && whole && done == r.States { // by the last of all states
 		r.Complete, r.Reason, s.atLast = true, "", true
 	}
@@ -457,24 +446,20 @@ func (s *search) snapshot(ctx context.Context) (Snapshot, error) {
 	if err != nil {
 		return shot, err
 	}
-	if shot.States, err = s.control.states(ctx); err != nil {
-		return shot, err
-	}
-	if shot.Waiting, err = s.control.waiting(ctx); err != nil {
-		return shot, err
-	}
-	if shot.Findings, err = s.control.merged(ctx); err != nil {
-		return shot, err
-	}
-	shot.LoadFactor = float64(shot.States) / float64(s.visited.buckets())
-	if shot.Arcs, err = s.control.Sum(ctx, cellArcs); err != nil {
-		return shot, err
-	}
-	heap, err := s.control.Sum(ctx, cellHeapBytes)
+	open, err := s.control.open(ctx)
 	if err != nil {
 		return shot, err
 	}
-	shot.Bytes = tables + heap
+	c, _, err := s.control.counts(ctx, nobody)
+	if err != nil {
+		return shot, err
+	}
+	if shot.Findings, err = s.control.merged(ctx, nobody); err != nil {
+		return shot, err
+	}
+	shot.States, shot.Waiting, shot.Arcs = c.states(), open[0]+open[1], c[cellArcs]
+	shot.LoadFactor = float64(shot.States) / float64(s.visited.buckets())
+	shot.Bytes = tables + c[cellHeapBytes]
 	level, err := s.control.Load(ctx, 0, cellLevel)
 	shot.Level = level &^ levelEnd
 	return shot, err

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -254,31 +255,23 @@ func (s *search) compare(ctx context.Context, cells *rma.Cells, mine []trait,
 func (s *search) learn(ctx context.Context, cells *rma.Cells, mine []trait) error {
 	all := uint64(0)
 	var failure error
-	for other := 0; other < s.job.Size() && failure == nil; other++ {
-		mask, err := cells.Load(ctx, other, 0)
-		if err != nil {
-			return err
-		}
-		all |= mask
-		if failure = differing(other, mask, mine); mask&refused != 0 {
-			failure = &rma.PeerError{What: "explore", Rank: other}
-		}
-	}
-	if failure != nil || all&spread == 0 {
-		return failure
-	}
-	for other := range s.job.Size() {
-		var name []uint64
-		for i := range hostWords {
-			word, err := cells.Load(ctx, other, 1+len(mine)+i)
-			if err != nil {
-				return err
+	err := cells.Gather(ctx, 0, 1, func(other int, words []uint64, err error) error {
+		all |= words[0]
+		if failure == nil {
+			failure = differing(other, words[0], mine)
+			if words[0]&refused != 0 {
+				failure = &rma.PeerError{What: "explore", Rank: other}
 			}
-			name = append(name, word)
 		}
-		s.hosts = append(s.hosts, string(bytes.TrimRight(bytesOf(name), "\x00")))
+		return err
+	})
+	if err != nil || failure != nil || all&spread == 0 {
+		return cmp.Or(failure, err)
 	}
-	return nil
+	return cells.Gather(ctx, 1+len(mine), hostWords, func(_ int, name []uint64, err error) error {
+		s.hosts = append(s.hosts, string(bytes.TrimRight(bytesOf(name), "\x00")))
+		return err
+	})
 }
 
 // thisHost is the name of this host.

@@ -170,21 +170,15 @@ func (s *search) firstWitness(ctx context.Context, target int) (at *place, err e
 	if target == Stranded {
 		return s.stranded, nil
 	}
-	for rank := range s.job.Size() {
-		word, err := s.control.Load(ctx, rank, s.control.witness(target))
-		if err != nil {
-			return nil, err
-		}
-		if word == 0 || at != nil && word-1 >= at.level {
-			continue
-		}
-		at = &place{level: word - 1}
-		at.task, err = s.control.Load(ctx, rank, s.control.witness(target)+1)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return at, nil
+	err = s.control.Gather(ctx, s.control.witness(target), witnessWords,
+		func(_ int, words []uint64, err error) error {
+			if words[0] == 0 || at != nil && words[0]-1 >= at.level {
+				return err
+			}
+			at = &place{level: words[0] - 1, task: words[1]}
+			return err
+		})
+	return at, err
 }
 
 // wayTo is a shortest way to a state. Collective.

@@ -28,6 +28,7 @@ const walked = 1 << 63
 const (
 	walkSlice = time.Millisecond // a walk goes on for so long at once
 	walkSteps = 128              // between looks at the clock
+	walkReads = 16               // walks go on for so many times as long as it takes to read known
 	// maxWalk is the largest share of the time.
 	maxWalk = 0.9
 )
@@ -38,6 +39,7 @@ type walks struct {
 	share  float64
 	known  []uint64
 	spent  time.Duration
+	until  time.Duration // as long as spent is less, known is not read again
 }
 
 // newWalks has the rank walk if that is asked for and the model can.
@@ -60,13 +62,12 @@ func (w *worker) walk(ctx context.Context) error {
 	if due < walkSlice {
 		return nil
 	}
-	known, err := w.control.merged(ctx)
-	if err != nil {
+	if err := w.know(ctx); err != nil {
 		return err
 	}
-	w.walks.known = known
 	for more := true; more && time.Since(begun) < walkSlice; {
 		var at Walk
+		var err error
 		if at, more, err = w.walkOn(); err != nil {
 			return err
 		}
@@ -77,6 +78,7 @@ func (w *worker) walk(ctx context.Context) error {
 			continue
 		}
 		fresh := w.found.look(nil, at.Number)
+		w.walks.until = 0 // known lacks them
 		for i := range fresh {
 			fresh[i].length = at.Length
 		}
@@ -88,6 +90,17 @@ func (w *worker) walk(ctx context.Context) error {
 	}
 	w.walks.spent += time.Since(begun)
 	return nil
+}
+
+// know reads the findings of all ranks, unless that would take much of the time of walks.
+func (w *worker) know(ctx context.Context) (err error) {
+	if w.walks.spent < w.walks.until {
+		return nil
+	}
+	begun := time.Now()
+	w.walks.known, err = w.control.merged(ctx, nobody)
+	w.walks.until = w.walks.spent + walkReads*time.Since(begun)
+	return err
 }
 
 // walkOn has the model walk on.
