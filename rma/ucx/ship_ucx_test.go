@@ -38,18 +38,23 @@ func TestShip(t *testing.T) {
 	for _, hidden := range []bool{true, false} {
 		ranksWith(t, 3, hidden, func(job rma.Job, w *window) error {
 			w.Serve(rmatest.Mixer(job.Rank()))
-			if err := job.Barrier(t.Context()); err != nil {
-				return err
-			}
-			var group sync.WaitGroup
-			errs := make([]error, 4)
-			for i := range errs {
-				group.Go(func() { errs[i] = rmatest.ShipRounds(t.Context(), job, w, i, 20) })
-			}
-			group.Wait()
-			return errors.Join(append(errs, job.Barrier(t.Context()))...)
+			return shipTogether(t, job, w, 4, 20)
 		})
 	}
+}
+
+// shipTogether has goroutines of all ranks ship to all in some rounds.
+func shipTogether(t *testing.T, job rma.Job, w *window, goroutines, rounds int) error {
+	if err := job.Barrier(t.Context()); err != nil {
+		return err
+	}
+	var group sync.WaitGroup
+	errs := make([]error, goroutines)
+	for i := range errs {
+		group.Go(func() { errs[i] = rmatest.ShipRounds(t.Context(), job, w, i, rounds) })
+	}
+	group.Wait()
+	return errors.Join(append(errs, job.Barrier(t.Context()))...)
 }
 
 // refused is an error if a rank answers.

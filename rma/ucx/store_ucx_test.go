@@ -68,17 +68,7 @@ func TestStore(t *testing.T) {
 			}
 			return answer(from, request, answers)
 		})
-		if err := job.Barrier(t.Context()); err != nil {
-			return err
-		}
-		var group sync.WaitGroup
-		errs := make([]error, 3)
-		for i := range errs {
-			group.Go(func() { errs[i] = rmatest.ShipRounds(t.Context(), job, w, i, 10) })
-		}
-		group.Wait()
-		return errors.Join(append(errs, job.Barrier(t.Context()), isEmpty(t, j),
-			job.Barrier(t.Context()))...)
+		return errors.Join(shipTogether(t, job, w, 3, 10), isEmpty(t, j), job.Barrier(t.Context()))
 	})
 }
 
