@@ -18,6 +18,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/extent"
 	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/rma"
@@ -157,6 +158,7 @@ type flags struct {
 	json, quiet bool
 	html        string
 	export      lts.Target
+	extent      extent.Limits
 	simulate    bool
 	simulation  Simulation
 }
@@ -183,7 +185,8 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		"bfs, level by level, which gives shortest paths; or any")
 	set.BoolVar(&fingerprint, "fingerprint", false, "keep 63 bits of a hash of each state that "+
 		"is longer: a state may be missed, and the probability is shown")
-	opts.registerExtent(set)
+	set.BoolVar(&opts.Continue, "continue", false, "search on after a violation, for all others")
+	f.extent.Register(set, "states")
 	set.StringVar(&f.html, "html", "", "write the result to this file as well, as a page")
 	f.export.Register(set, "write all states and transitions to this file as well, .dot or .aut",
 		"most states to write by --export")
@@ -215,10 +218,11 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 	case opts.CheckpointEvery <= 0:
 		return f, opts, fmt.Errorf("--every must be positive, not %v", opts.CheckpointEvery)
 	}
-	if err := errors.Join(opts.checkExtent(set), f.export.Check(set, f.html),
-		f.checkSimulation(set)); err != nil {
+	if err := errors.Join(f.extent.Check(set, opts.Order == explore.BreadthFirst),
+		f.export.Check(set, f.html), f.checkSimulation(set)); err != nil {
 		return f, opts, err
 	}
+	opts.MaxDepth, opts.MaxStates = f.extent.Depth, f.extent.States
 	f.model = models[max(slices.Index(names, set.Arg(0)), 0)]
 	if mem != "" {
 		opts.MemWhole = true
@@ -227,28 +231,6 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		}
 	}
 	return f, opts, nil
-}
-
-// registerExtent adds the flags that say how far to search.
-func (o *Options) registerExtent(set *pflag.FlagSet) {
-	set.BoolVar(&o.Continue, "continue", false, "search on after a violation, for all others")
-	set.Uint64Var(&o.MaxDepth, "max-depth", 0, "expand no states that are deeper "+
-		"(default: no limit)")
-	set.Uint64Var(&o.MaxStates, "max-states", 0, "end the search once so many states are found "+
-		"(default: no limit)")
-}
-
-// checkExtent refuses limits that are none.
-func (o *Options) checkExtent(set *pflag.FlagSet) error {
-	switch {
-	case o.MaxDepth > 0 && o.Order == explore.AnyOrder:
-		return errors.New("--max-depth needs --order bfs: no other order has levels")
-	case set.Changed("max-depth") && o.MaxDepth == 0,
-		set.Changed("max-states") && o.MaxStates == 0:
-		return errors.New("--max-depth and --max-states are at least 1; without them there is " +
-			"no limit")
-	}
-	return nil
 }
 
 // checkSimulation refuses flags that do not go together.

@@ -129,7 +129,8 @@ type Snapshot struct {
 	Arcs       uint64
 	Waiting    uint64 // states that are not expanded yet
 	Level      uint64
-	Findings   []uint64 // the largest over all ranks; nil before the search begins
+	Findings   []uint64     // the largest over all ranks; nil before the search begins
+	Walks      map[int]Walk // the walks that have shown findings, with Options.Walk
 	LoadFactor float64
 	Bytes      uint64 // of table, arenas, frontier and log
 	Elapsed    time.Duration
@@ -251,7 +252,7 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		err = s.answerAfter(ctx, uncancelled, res)
 	}
 	if err == nil && s.loss == nil {
-		err = s.collectWalks(uncancelled, res)
+		res.Walks, err = s.walksTo(uncancelled, res.Findings)
 	}
 	if err == nil && s.loss == nil {
 		err = s.trace(ctx, uncancelled, res)
@@ -455,6 +456,9 @@ func (s *search) snapshot(ctx context.Context) (Snapshot, error) {
 		return shot, err
 	}
 	if shot.Findings, err = s.control.merged(ctx, nobody); err != nil {
+		return shot, err
+	}
+	if shot.Walks, err = s.walksTo(ctx, shot.Findings); err != nil {
 		return shot, err
 	}
 	shot.States, shot.Waiting, shot.Arcs = c.states(), open[0]+open[1], c[cellArcs]

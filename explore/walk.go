@@ -110,25 +110,25 @@ func (w *worker) walkOn() (at Walk, more bool, err error) {
 	return at, more, nil
 }
 
-// collectWalks collects the walks that have shown findings.
-func (s *search) collectWalks(ctx context.Context, res *Result) error {
+// walksTo are the walks that have shown findings; nil if none is taken.
+func (s *search) walksTo(ctx context.Context, findings []uint64) (map[int]Walk, error) {
 	if s.opts.Walk == 0 {
-		return nil
+		return nil, nil
 	}
-	res.Walks = map[int]Walk{}
-	for i, word := range res.Findings {
+	walks := map[int]Walk{}
+	for i, word := range findings {
 		if word == 0 {
 			continue
 		}
 		at, err := s.firstWitness(ctx, i)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if at != nil && at.walk() != nil { // nil: a checkpoint has shown it
-			res.Walks[i] = *at.walk()
+			walks[i] = *at.walk()
 		}
 	}
-	return nil
+	return walks, nil
 }
 
 // level is the level of a witness as other ranks read it, with walked for one of a walk.

@@ -3,7 +3,9 @@ package explore_test
 import (
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/farhash/farhash/explore"
 )
@@ -96,5 +98,38 @@ func TestWalkFails(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "of the time for walks; use 0 to 0.9") {
 			t.Errorf("%v: %v", share, err)
 		}
+	}
+}
+
+// unending is wanderers whose goal decides nothing.
+type unending struct{ wanderers }
+
+func (unending) Decided([]uint64) bool { return false }
+
+// Progress has the walks that have shown findings. Rank 0 waits until it does, and rank 1 walks.
+func TestWalksInProgress(t *testing.T) {
+	var once sync.Once
+	var got map[int]explore.Walk
+	shown := make(chan struct{})
+	opts := explore.Options{Walk: 0.9, Progress: func(shot explore.Snapshot) {
+		if len(shot.Findings) > 0 && shot.Findings[findingGoal] > 0 {
+			once.Do(func() { got = shot.Walks; close(shown) })
+		}
+	}}.WithProgressEvery(time.Millisecond)
+	s := setting{ranks: 2, opts: opts}
+	out, err := searchModel(s, func(rank int) explore.Model {
+		m := doubling(10)
+		m.goal = 1 << 60
+		if rank == 0 {
+			m.hook = func(uint64) error { <-shown; return nil }
+		}
+		return unending{wanderers{m, s.ranks, func(w *walker) (explore.Walk, bool) {
+			w.find(findingGoal, 1)
+			return explore.Walk{Number: 7, Length: 60}, true
+		}}}
+	})
+	if err != nil || !out[0].res.Complete || got[findingGoal] != (explore.Walk{Number: 7,
+		Length: 60}) {
+		t.Errorf("%v, progress has %v", err, got)
 	}
 }

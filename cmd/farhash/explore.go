@@ -19,6 +19,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/extent"
 	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/petri"
@@ -43,8 +44,7 @@ type exploreFlags struct {
 	maxNet             string
 	asked              asked
 	every              time.Duration
-	maxDepth           uint64
-	maxStates          uint64
+	extent             extent.Limits
 	html               string
 	export             lts.Target
 	walk               float64 // percent
@@ -123,12 +123,8 @@ func (f *exploreFlags) checkFlags(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("every") && f.checkpoint == "" {
 		return errors.New("--every is the time between checkpoints; it needs --checkpoint FILE")
 	}
-	for name, value := range map[string]uint64{"max-depth": f.maxDepth, "max-states": f.maxStates} {
-		if cmd.Flags().Changed(name) && value == 0 {
-			return fmt.Errorf("--%s is at least 1; without it there is no limit", name)
-		}
-	}
-	return errors.Join(f.checkEngine(cmd), f.export.Check(cmd.Flags(), f.html))
+	return errors.Join(f.checkEngine(cmd), f.export.Check(cmd.Flags(), f.html),
+		f.extent.Check(cmd.Flags(), f.order != string(explore.AnyOrder)))
 }
 
 // register adds the flags to the command.
@@ -155,8 +151,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 		"properties ask for, 0 to 90; none without properties or with --trace deadlock")
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory of all ranks together, such as 2GiB "+
 		"(default: 80% of the available memory)")
-	flags.Uint64Var(&f.maxDepth, "max-depth", 0, "expand no markings at a depth above `N`")
-	flags.Uint64Var(&f.maxStates, "max-states", 0, "end the search once `N` markings are found")
+	f.extent.Register(flags, "markings")
 	flags.StringVar(&f.html, "html", "", "write the answer as a page to `FILE` as well, with "+
 		"charts of the search and traces step by step")
 	f.export.Register(flags, "write all markings and firings to `FILE` as well, .dot (Graphviz) "+
@@ -215,10 +210,7 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 	default:
 		return opts, fmt.Errorf("--trace must be deadlock or witness, not %q", f.trace)
 	}
-	opts.TraceEach, opts.MaxDepth, opts.MaxStates = true, f.maxDepth, f.maxStates
-	if f.maxDepth > 0 && opts.Order != explore.BreadthFirst {
-		return opts, errors.New("--max-depth needs --order bfs: no other order has levels")
-	}
+	opts.TraceEach, opts.MaxDepth, opts.MaxStates = true, f.extent.Depth, f.extent.States
 	if slices.Contains(f.asked.examinations, "Liveness") && opts.Order != explore.BreadthFirst {
 		return opts, errors.New("--examination Liveness needs --order bfs")
 	}

@@ -243,11 +243,7 @@ func (p *Packing) Decided(findings []uint64) bool {
 func (p *Packing) Answers(res *explore.Result) []Answer {
 	var all []Answer
 	for i := range p.questions.list {
-		a := p.answer(&p.questions.list[i], res.Findings, res)
-		if walk, ok := res.Walks[a.Witness]; ok && a.Property.Kind != property.Bound {
-			a.Walk = &walk
-		}
-		all = append(all, a)
+		all = append(all, p.known(&p.questions.list[i], res.Findings, res))
 	}
 	return all
 }
@@ -264,17 +260,27 @@ func (p *Packing) Unfired(res *explore.Result) (all []int) {
 	return all
 }
 
-// decided has use called for the answers that findings give before the search is over; a nil slice
-// is of none.
-func (p *Packing) decided(findings []uint64, use func(number int, a Answer)) {
-	if findings == nil {
+// decided has use called for the answers that the findings of a search give before it is over.
+func (p *Packing) decided(shot explore.Snapshot, use func(number int, a Answer)) {
+	findings := shot.Findings
+	if findings == nil { // it has not begun
 		findings = make([]uint64, p.questions.n)
 	}
 	for i := range p.questions.list {
-		if a := p.answer(&p.questions.list[i], findings, &explore.Result{}); a.Exact {
+		a := p.known(&p.questions.list[i], findings, &explore.Result{Walks: shot.Walks})
+		if a.Exact {
 			use(i, a)
 		}
 	}
+}
+
+// known is answer, with the walk that has shown it.
+func (p *Packing) known(q *question, findings []uint64, res *explore.Result) Answer {
+	a := p.answer(q, findings, res)
+	if walk, ok := res.Walks[a.Witness]; ok && q.Kind != property.Bound {
+		a.Walk = &walk
+	}
+	return a
 }
 
 // answer is what findings say about a question, where a result says whether they are of all

@@ -178,7 +178,7 @@ func (s *Search) answering(p *Packing, opts explore.Options) explore.Options {
 		s.answered = make([]bool, len(s.properties))
 	}
 	opts.Progress = func(shot explore.Snapshot) {
-		p.decided(shot.Findings, func(number int, a Answer) {
+		p.decided(shot, func(number int, a Answer) {
 			if !s.answered[number] {
 				s.answered[number] = true
 				s.Answered(number, a)

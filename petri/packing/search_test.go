@@ -115,8 +115,8 @@ func TestAnswered(t *testing.T) {
 			Left: one, Right: property.Sum{Constant: 1}}})
 	var told []int
 	s.Answered = func(number int, a Answer) {
-		if told = append(told, number); a.Verdict != True {
-			t.Errorf("%d is %v", number, a.Verdict)
+		if told = append(told, number); a.Verdict != True || (a.Walk != nil) != (number == 0) {
+			t.Errorf("%d is %v, by %v", number, a.Verdict, a.Walk)
 		}
 	}
 	shots := 0
@@ -132,7 +132,8 @@ func TestAnswered(t *testing.T) {
 		if len(told) == 1 {
 			findings[p.questions.list[0].finding] = 1
 		}
-		opts.Progress(explore.Snapshot{Findings: findings})
+		opts.Progress(explore.Snapshot{Findings: findings,
+			Walks: map[int]explore.Walk{p.questions.list[0].finding: {Number: 1}}})
 	}
 	if !slices.Equal(told, []int{1, 0}) || shots != 6 {
 		t.Errorf("%v were told in %d", told, shots)
