@@ -294,7 +294,7 @@ func (a *answer) printTrace(w io.Writer) {
 		printTraces(w, "shortest firing sequence", a.traced, a.Traces)
 	}
 	if a.TracesCut {
-		fmt.Fprintln(w, "INTERRUPTED before all traces were found")
+		fmt.Fprintln(w, tracesCut)
 	}
 }
 

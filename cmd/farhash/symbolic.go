@@ -44,10 +44,13 @@ type symbolicAnswer struct {
 	// Reason: only when not complete.
 	Reason     string           `json:"reason,omitempty"`
 	Properties []propertyAnswer `json:"properties,omitempty"`
-	// Only when asked for and found: the ids of the transitions.
+	// Only when asked for and found: the ids of the transitions, of the first of Traces.
 	Trace  *[]string  `json:"trace,omitempty"`
 	Traces []netTrace `json:"traces,omitempty"`
+	// TracesCut: a signal came, or memory was full, before all of them were found.
+	TracesCut bool `json:"tracesCut,omitempty"`
 
+	full   bool // memory, while traces were found
 	detail string
 	traced string // the flag
 	// printed has the names of the properties whose lines are printed already.
@@ -122,7 +125,12 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 		return &exitError{code: code}
 	}
 	a.take(net, res, properties)
-	a.traced = f.trace
+	switch a.traced = f.trace; {
+	case a.full:
+		code = exitIncomplete
+	case a.TracesCut:
+		code = interruptCode(caught)
+	}
 	out, err := openStdout()
 	if err != nil {
 		return err
@@ -159,27 +167,31 @@ func (a *symbolicAnswer) take(net *petri.Net, res *diagram.Result,
 		}
 		a.Properties = append(a.Properties, p)
 	}
-	a.takeTrace(net, res)
+	a.takeTraces(net, res)
 }
 
-// takeTrace takes a firing sequence.
-func (a *symbolicAnswer) takeTrace(net *petri.Net, res *diagram.Result) {
-	if res.Trace == nil {
-		return
-	}
-	t := newNetTrace(net, res.Trace)
-	t.goal = deadlockGoal
-	if res.Traced != diagram.Deadlock {
-		known := res.Answers[res.Traced]
-		t.Property = known.Property.Name
-		switch {
-		case known.Transition >= 0:
-			t.goal = strandedGoal(net, known.Transition)
-		case known.Property.Kind != property.Live:
-			t.goal = shownGoal(t.Property)
+// takeTraces takes the firing sequences.
+func (a *symbolicAnswer) takeTraces(net *petri.Net, res *diagram.Result) {
+	for _, found := range res.Traces {
+		t := newNetTrace(net, found.Firings)
+		t.goal, t.Shortest = deadlockGoal, len(found.Firings) == 0
+		if found.Traced != diagram.Deadlock {
+			known := &res.Answers[found.Traced]
+			t.Property = known.Property.Name
+			switch {
+			case known.Transition >= 0:
+				t.goal = strandedGoal(net, known.Transition)
+			case known.Property.Kind != property.Live:
+				t.goal = shownGoal(&known.Property, known.Value)
+			}
 		}
+		a.Traces = append(a.Traces, t)
 	}
-	a.Trace, a.Traces = &t.Firings, []netTrace{t}
+	if len(a.Traces) > 0 {
+		a.Trace = &a.Traces[0].Firings
+	}
+	full := (*symbolic.FullError)(nil)
+	a.TracesCut, a.full = res.TracesCut != nil, errors.As(res.TracesCut, &full)
 }
 
 // symbolicTechniques are the contest's names for how sets of markings are explored.
@@ -227,8 +239,16 @@ func (a *symbolicAnswer) printText(w io.Writer) {
 		_ = t.Flush()
 	}
 	printProperties(w, a.Properties)
-	if a.Complete || a.traced == "witness" {
-		printTraces(w, "firing sequence", a.traced, a.Traces)
+	switch {
+	case a.TracesCut && len(a.Traces) == 0: // nothing is known of traces
+	case a.Complete || a.traced == "witness":
+		printTraces(w, "firing sequence, perhaps not a shortest one,", a.traced, a.Traces)
+	}
+	switch {
+	case a.full:
+		fmt.Fprintln(w, "MEMORY FULL before all traces were found; give more by --mem")
+	case a.TracesCut:
+		fmt.Fprintln(w, tracesCut)
 	}
 	if !a.Complete {
 		fmt.Fprintf(w, "INCOMPLETE: %s%s\n", a.Reason, a.detail)

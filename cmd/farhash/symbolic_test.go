@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"math/big"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +68,9 @@ func TestSymbolicText(t *testing.T) {
 	}
 }
 
+// reached is how a line about a trace begins.
+const reached = "\nfiring sequence, perhaps not a shortest one, to "
+
 // TestSymbolicTrace: the way to a deadlock, and to where a transition never fires again.
 func TestSymbolicTrace(t *testing.T) {
 	path, live := family(t, "philosophers", "60"), family(t, "kanban", "8")
@@ -73,15 +78,15 @@ func TestSymbolicTrace(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"\nfiring sequence to a deadlock, 60 firings:\n  ", []string{path, "--trace", "deadlock"}},
+		{reached + "a deadlock, 60 firings:\n  ", []string{path, "--trace", "deadlock"}},
 		{"\nno deadlock is reachable\n", []string{live, "--trace", "deadlock"}},
 		{"\nLiveness  true\nno marking that was found shows an answer\n", []string{live,
 			"--examination", "Liveness", "--trace", "witness"}},
-		{"\nfiring sequence to a deadlock, ", []string{path, "--examination", "Liveness",
+		{reached + "a deadlock, ", []string{path, "--examination", "Liveness",
 			"--trace", "witness"}},
 		{"\nthe initial marking is a marking that shows sometimes tokens(Eat_1) = 0\n",
 			[]string{path, "--sometimes", "tokens(Eat_1) = 0", "--trace", "witness"}},
-		{"\nfiring sequence to a marking that shows always tokens(Eat_1) = 0, ", []string{path,
+		{reached + "a marking that shows always tokens(Eat_1) = 0, ", []string{path,
 			"--always", "tokens(Eat_1) = 0", "--trace", "witness"}},
 	} {
 		run := execute(t, append([]string{"explore", "-q", "--engine", "symbolic"}, c.args...)...)
@@ -96,6 +101,72 @@ func TestSymbolicTrace(t *testing.T) {
 	}
 }
 
+// TestSymbolicTraces: a trace for each question, which the net can fire, by one rank and several.
+func TestSymbolicTraces(t *testing.T) {
+	path := family(t, "philosophers", "30")
+	net, err := petri.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := "tokens(Eat_1, Eat_2, Eat_3, Eat_4)"
+	for _, ranks := range []string{"1", "3"} {
+		o := exploreJSON(t, "explore", path, "--engine", "symbolic", "--json", "-n", ranks,
+			"--trace", "witness", "--sometimes", "deadlock", "--always", "tokens(Eat_3) = 0",
+			"--sometimes", "tokens(Eat_1) = 2", "--bound", sum, "--always", "tokens(Eat_1) <= 1")
+		shows := map[string]func(end map[string]any) bool{
+			"sometimes deadlock": func(end map[string]any) bool { return len(end) == 30 },
+			"always tokens(Eat_3) = 0": func(end map[string]any) bool {
+				return end["Eat_3"] == 1.0
+			},
+			"bound " + sum: func(end map[string]any) bool {
+				return (end["Eat_1"] == 1.0) != (end["Eat_2"] == 1.0) &&
+					(end["Eat_3"] == 1.0) != (end["Eat_4"] == 1.0)
+			}}
+		traces := o["traces"].([]any)
+		for _, one := range traces {
+			trace := one.(map[string]any)
+			end := replayed(t, net, trace["firings"].([]any))
+			show := shows[trace["property"].(string)]
+			if show == nil || !show(end) || !reflect.DeepEqual(end, trace["end"]) ||
+				trace["shortest"] != false {
+				t.Errorf("%s ranks: %v", ranks, trace)
+			}
+		}
+		if first := traces[0].(map[string]any)["firings"]; len(traces) != len(shows) ||
+			!reflect.DeepEqual(o["trace"], first) {
+			t.Errorf("%s ranks: %v", ranks, o)
+		}
+	}
+	c := execute(t, "explore", path, "-q", "--engine", "symbolic", "--trace", "witness", "--bound",
+		sum)
+	want := reached + "a marking that shows bound " + sum + " = 2, "
+	if c.code() != 0 || !strings.Contains(c.stdout.String(), want) {
+		t.Errorf("exit code %d, %s%s", c.code(), &c.stdout, &c.stderr)
+	}
+}
+
+// replayed has the tokens after firings, by place.
+func replayed(t *testing.T, net *petri.Net, firings []any) map[string]any {
+	t.Helper()
+	marking := net.Initial()
+	for _, id := range firings {
+		i := slices.IndexFunc(net.Transitions, func(tr petri.Transition) bool {
+			return tr.ID == id
+		})
+		if i < 0 || !net.Transitions[i].Enabled(marking) {
+			t.Fatalf("%v cannot fire at %v", id, marking)
+		}
+		net.Transitions[i].Fire(marking)
+	}
+	end := map[string]any{}
+	for i, n := range marking {
+		if n > 0 {
+			end[net.Places[i].ID] = float64(n)
+		}
+	}
+	return end
+}
+
 // TestSymbolicRanks: several ranks print one answer, or one reason why there is none.
 func TestSymbolicRanks(t *testing.T) {
 	path := family(t, "philosophers", "40")
@@ -104,7 +175,7 @@ func TestSymbolicRanks(t *testing.T) {
 		c := execute(t, append(args, "--engine", "symbolic", "--trace", "deadlock")...)
 		if text := c.stdout.String(); c.code() != 0 ||
 			strings.Count(text, "states                   12157665459056928801\n") != 1 ||
-			strings.Count(text, "firing sequence to a deadlock") != 1 ||
+			strings.Count(text, reached+"a deadlock") != 1 ||
 			!strings.Contains(c.stderr.String(), " ranks, by other orders and strategies") {
 			t.Errorf("%q: exit code %d, %s%s", args, c.code(), text, &c.stderr)
 		}

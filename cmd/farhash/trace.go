@@ -17,7 +17,9 @@ import (
 type netTrace struct {
 	Property string   `json:"property,omitempty"` // empty: a deadlock, as --trace asks
 	Firings  []string `json:"firings"`            // the ids of the transitions
-	// ByWalk: a random walk has found it, and a shorter one may exist.
+	// Shortest: no shorter one exists.
+	Shortest bool `json:"shortest"`
+	// ByWalk: a random walk has found it.
 	ByWalk bool `json:"byWalk,omitempty"`
 	// Alone: how End was reached is not known.
 	Alone bool `json:"alone,omitempty"`
@@ -74,11 +76,8 @@ func newTraces(net *petri.Net, res *explore.Result, p *packing.Packing) (all []n
 				continue
 			}
 			kind, name = known.Property.Kind, known.Property.Name
-			switch goal = shownGoal(name); {
-			case found.Target == explore.Stranded:
+			if goal = shownGoal(known.Property, known.Value); found.Target == explore.Stranded {
 				goal = strandedGoal(net, known.Transition)
-			case kind == property.Bound:
-				goal += fmt.Sprintf(" = %d", known.Value)
 			}
 			break
 		}
@@ -101,6 +100,7 @@ func newTraces(net *petri.Net, res *explore.Result, p *packing.Packing) (all []n
 			t = newNetTrace(net, firings)
 		}
 		t.Property, t.goal, t.ByWalk = name, goal, walked && found.Steps == nil
+		t.Shortest = !t.Alone && (!t.ByWalk || len(t.Firings) == 0)
 		all = append(all, t)
 	}
 	return all, nil
@@ -114,7 +114,17 @@ func strandedGoal(net *petri.Net, transition int) string {
 		" never fires again"
 }
 
-func shownGoal(property string) string { return "a marking that shows " + printable(property) }
+// shownGoal is a marking that shows a property, or the value of a bound.
+func shownGoal(p *property.Property, value int64) string {
+	goal := "a marking that shows " + printable(p.Name)
+	if p.Kind == property.Bound {
+		goal += fmt.Sprintf(" = %d", value)
+	}
+	return goal
+}
+
+// tracesCut says that a signal has ended the search for traces.
+const tracesCut = "INTERRUPTED before all traces were found"
 
 // print prints a trace. sequence is what it is called.
 func (t *netTrace) print(w io.Writer, sequence string) {

@@ -25,7 +25,7 @@ type Options struct {
 	// run, Saturation takes it from the other end.
 	Order Order
 	// Deadlock asks for a firing sequence to a deadlock, and Witness for one to a marking that
-	// shows the answer to a property, of the first that has one. It is not always a shortest one.
+	// shows the answer to a property, for each that has one. They are not always shortest ones.
 	Deadlock, Witness bool
 	// Progress is called about every 10 ms by each strategy, which waits until it returns: so it
 	// may also have the strategy pause. Two strategies may call it at the same time.
@@ -47,8 +47,9 @@ type Result struct {
 	MaxTokensPlace   uint64
 	MaxTokensMarking uint64
 
-	Trace  []int  // the transitions of a firing sequence; nil: none was asked for, or there is none
-	Traced Traced // what it leads to: Deadlock, or a property by its number
+	Traces []Trace // that were asked for, where there is one, in the order of the properties
+	// TracesCut is why some of them were not found: the context has ended, or memory was full.
+	TracesCut error
 
 	Strategy symbolic.Strategy
 	Order    string // how the order of the places was found
@@ -98,10 +99,9 @@ type explorer struct {
 	back     []symbolic.Transition // the way back of the first of moving
 	strategy symbolic.Strategy
 
-	opts   Options
-	asked  int // the property that is being answered
-	trace  []int
-	traced Traced
+	opts  Options
+	asked int // the property that is being answered
+	goals []goal
 
 	low, high []uint32 // tokens of any reachable marking, by level
 }
@@ -119,7 +119,7 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 	if len(net.Places) == 0 {
 		return nil, errors.New("the net has no places, and so no markings to explore")
 	}
-	given := opts.Order.Places != nil
+	given, ordered := ctx, opts.Order.Places != nil
 	if err := opts.order(ctx, net); err != nil {
 		return nil, err
 	}
@@ -129,12 +129,16 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 		res, err = symbolic.Race(ctx, opts.MaxBytes, func(ctx context.Context,
 			strategy symbolic.Strategy, cfg symbolic.Config) (*Result, error) {
 			opts := opts
-			if !given {
+			if !ordered {
 				opts.Order = opts.Order.racing(strategy)
 			}
 			opts.Strategy, opts.MaxBytes = strategy, cfg.MaxBytes
 			opts.Goroutines = cmp.Or(opts.Goroutines, cfg.Goroutines)
-			return explore(ctx, net, opts, properties)
+			res, err := explore(ctx, net, opts, properties)
+			if err == nil && res.TracesCut != nil && given.Err() == nil && ctx.Err() != nil {
+				return nil, res.TracesCut // the other strategy has all
+			}
+			return res, err
 		})
 	}
 	if err != nil {
@@ -174,9 +178,9 @@ func explore(ctx context.Context, net *petri.Net, opts Options,
 		}
 		res.Answers = append(res.Answers, a)
 	}
-	res.Trace, res.Traced = x.trace, x.traced
+	err = x.traceAll(res)
 	res.Stats = s.Stats()
-	return res, nil
+	return res, err
 }
 
 // reach finds the reachable markings.
@@ -251,13 +255,8 @@ func (x *explorer) count(res *Result) error {
 		res.MaxTokensPlace = max(res.MaxTokensPlace, uint64(peak))
 	}
 	res.MaxTokensMarking = uint64(most)
-	if x.opts.Deadlock && stuck != symbolic.Empty {
-		x.s.Hold(stuck)
-		defer x.s.Release(stuck)
-		x.traced = Deadlock
-		if err := x.traceTo(stuck); err != nil {
-			return err
-		}
+	if x.opts.Deadlock {
+		x.aim(Deadlock, stuck)
 	}
 	if res.Deadlocks, err = x.s.Count(stuck); err != nil {
 		return err

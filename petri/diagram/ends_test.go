@@ -12,16 +12,22 @@ import (
 	"github.com/farhash/farhash/symbolic"
 )
 
-// TestEndsAnywhere: in whatever phase the context ends, the next look at it is the last one.
+// TestEndsAnywhere: in whatever phase the context ends, the next look at it is the last one. Where
+// traces alone are left, the answers stay.
 func TestEndsAnywhere(t *testing.T) {
 	net, err := petri.Family("philosophers", 40)
 	must(t, err)
 	properties := []property.Property{{Kind: property.Live}, {Kind: property.Bound,
 		Sum: property.Sum{Terms: []property.Term{{Place: 1, Weight: 1}, {Place: 7, Weight: 1}}}}}
 	for _, asked := range [][]property.Property{nil, properties} {
+		cut := 0
 		explore := func(ctx context.Context) error {
-			_, err := Explore(ctx, net, Options{MaxBytes: 8 << 20, Strategy: symbolic.Loops,
-				Deadlock: asked != nil}, asked...)
+			res, err := Explore(ctx, net, Options{MaxBytes: 8 << 20, Strategy: symbolic.Loops,
+				Deadlock: asked != nil, Witness: true}, asked...)
+			if err == nil && res.TracesCut != nil {
+				cut++
+				return res.TracesCut
+			}
 			return err
 		}
 		all := &ending.Context{Context: t.Context(), End: math.MaxInt}
@@ -34,6 +40,9 @@ func TestEndsAnywhere(t *testing.T) {
 			if more := ctx.Asked - end; more > 10 {
 				t.Errorf("%d looks after the end at %d of %d", more, end, all.Asked)
 			}
+		}
+		if (cut > 0) != (asked != nil) {
+			t.Errorf("traces were cut off %d times", cut)
 		}
 	}
 }

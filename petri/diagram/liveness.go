@@ -12,10 +12,12 @@ func (x *explorer) live(a *Answer, stuck symbolic.Node) error {
 		return nil
 	}
 	if stuck != symbolic.Empty {
-		return x.stranded(a, stuck, -1)
+		x.stranded(a, stuck, -1)
+		return nil
 	}
 	if t, err := x.missing(x.all); err != nil || t >= 0 {
-		return errJoin(err, func() error { return x.stranded(a, x.initial, t) })
+		x.stranded(a, x.initial, t)
+		return err
 	}
 	if err := x.reverse(); err != nil {
 		return err
@@ -27,7 +29,8 @@ func (x *explorer) live(a *Answer, stuck symbolic.Node) error {
 			return err
 		}
 		if t, err := x.missing(last); err != nil || t >= 0 {
-			return errJoin(err, func() error { return x.stranded(a, last, t) })
+			x.stranded(a, last, t)
+			return err
 		}
 		if done, err = x.replace(done)(x.s.Union(done, back)); err != nil {
 			return err
@@ -48,20 +51,12 @@ func (x *explorer) live(a *Answer, stuck symbolic.Node) error {
 	}
 }
 
-// errJoin is an error, or what next says without one.
-func errJoin(err error, next func() error) error {
-	if err != nil {
-		return err
-	}
-	return next()
-}
-
 // stranded notes that a net is not live, as the markings of a set show, and which transition never
 // fires again, -1 for all.
-func (x *explorer) stranded(a *Answer, markings symbolic.Node, transition int) error {
+func (x *explorer) stranded(a *Answer, markings symbolic.Node, transition int) {
 	a.Transition = transition
 	a.Marking = x.marking(markings)
-	return x.shows(a, markings)
+	x.shows(markings)
 }
 
 // missing is a transition that can fire from no marking of a set, -1 if there is none.

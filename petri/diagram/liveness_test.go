@@ -49,14 +49,16 @@ func TestLiveness(t *testing.T) {
 		}
 		there := *net
 		there.Places = slices.Clone(net.Places)
-		end := after(t, net, res.Trace)
+		if len(res.Traces) != 1 || res.Traces[0].Traced != 0 {
+			t.Fatalf("%+v: no trace shows it, but %v", net, res.Traces)
+		}
+		trace := res.Traces[0].Firings
+		end := after(t, net, trace)
 		for place := range end {
 			there.Places[place].Initial = end[place]
 		}
 		all := markingsOf(&there)
 		switch {
-		case res.Trace == nil || res.Traced != 0:
-			t.Fatalf("%+v: no trace shows it, but %d of %v", net, res.Traced, res.Trace)
 		case a.Transition < 0:
 			cases["deadlock"]++
 			if slices.ContainsFunc(net.Transitions, func(x petri.Transition) bool {
@@ -65,8 +67,8 @@ func TestLiveness(t *testing.T) {
 				t.Fatalf("%+v: %v is no deadlock", net, end)
 			}
 		case slices.ContainsFunc(all, net.Transitions[a.Transition].Enabled):
-			t.Fatalf("%+v: transition %d can fire again after %v", net, a.Transition, res.Trace)
-		case len(res.Trace) == 0:
+			t.Fatalf("%+v: transition %d can fire again after %v", net, a.Transition, trace)
+		case len(trace) == 0:
 			cases["never"]++
 		default:
 			cases["stranded"]++
@@ -75,39 +77,59 @@ func TestLiveness(t *testing.T) {
 	t.Log(cases)
 }
 
-// TestTrace: a trace leads to a marking that shows the first property that has one, or to a
-// deadlock.
-func TestTrace(t *testing.T) {
-	traces := 0
-	for seed := uint64(0); traces < 200; seed++ {
+// TestTraces: for each property that a marking shows there is a trace to one, and for a bound to
+// one that has the largest value.
+func TestTraces(t *testing.T) {
+	traces := map[property.Kind]int{}
+	for seed := uint64(0); traces[property.Always] < 100 || traces[property.Sometimes] < 100 ||
+		traces[property.Bound] < 100; seed++ {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		net, want := boundedNet(rng)
-		res, err := Explore(t.Context(), net, Options{MaxBytes: testBytes, Deadlock: true})
-		must(t, err)
-		if (res.Trace != nil) != (want.Deadlocks > 0) {
-			t.Fatalf("%+v: %d deadlocks, trace %v", net, want.Deadlocks, res.Trace)
-		}
-		if stuck := (property.Formula{Op: property.Stuck}); res.Trace != nil &&
-			(res.Traced != Deadlock || !stuck.Holds(net, after(t, net, res.Trace))) {
-			t.Fatalf("%+v: %v leads to no deadlock", net, res.Trace)
-		}
 		properties := randomProperties(rng, net)
-		res, err = Explore(t.Context(), net, Options{MaxBytes: testBytes, Witness: true},
-			properties...)
-		must(t, err)
-		first := slices.IndexFunc(res.Answers, func(a Answer) bool { return a.Marking != nil })
-		if (first < 0) != (res.Trace == nil) || first >= 0 && int(res.Traced) != first {
-			t.Fatalf("%+v: property %d has a marking, and %v leads to %d", net, first, res.Trace,
-				res.Traced)
+		res, err := Explore(t.Context(), net, Options{MaxBytes: testBytes, Deadlock: true,
+			Witness: true}, properties...)
+		must(t, err, res.TracesCut)
+		left := res.Traces
+		if want.Deadlocks > 0 {
+			stuck := property.Formula{Op: property.Stuck}
+			if left[0].Traced != Deadlock || !stuck.Holds(net, after(t, net, left[0].Firings)) {
+				t.Fatalf("%+v: %v leads to no deadlock", net, left[0])
+			}
+			left = left[1:]
 		}
-		if first < 0 {
-			continue
+		for i, a := range res.Answers {
+			if a.Marking == nil && a.Property.Kind != property.Bound {
+				continue
+			}
+			if len(left) == 0 || left[0].Traced != Traced(i) {
+				t.Fatalf("%+v: property %d has a marking, and the traces are %v", net, i,
+					res.Traces)
+			}
+			end, p := after(t, net, left[0].Firings), properties[i]
+			if p.Kind == property.Bound && p.Sum.Value(end) != a.Value || p.Formula != nil &&
+				p.Formula.Holds(net, end) != (p.Kind == property.Sometimes) {
+				t.Fatalf("%+v: %v does not show %+v of %+v", net, left[0], a, p)
+			}
+			traces[p.Kind]++
+			left = left[1:]
 		}
-		traces++
-		p := properties[first]
-		if p.Formula.Holds(net, after(t, net, res.Trace)) != (p.Kind == property.Sometimes) {
-			t.Fatalf("%+v: %v does not show %+v", net, res.Trace, p)
+		if len(left) > 0 {
+			t.Fatalf("%+v: nobody asks for %v", net, left)
 		}
+	}
+}
+
+// TestTracesAreAsked: there are none unless they are asked for.
+func TestTracesAreAsked(t *testing.T) {
+	net, err := petri.Family("philosophers", 3)
+	must(t, err)
+	res, err := Explore(t.Context(), net, Options{MaxBytes: testBytes}, property.Property{
+		Kind: property.Sometimes, Formula: &property.Formula{Op: property.Stuck}},
+		property.Property{Kind: property.Bound,
+			Sum: property.Sum{Terms: []property.Term{{Weight: 1}}}})
+	must(t, err)
+	if len(res.Traces) > 0 || res.Answers[0].Marking == nil || res.Answers[1].Value != 1 {
+		t.Errorf("%+v", res)
 	}
 }
 
@@ -118,8 +140,9 @@ func TestLargeTraces(t *testing.T) {
 	res, err := Explore(t.Context(), net, Options{MaxBytes: 256 << 20, Deadlock: true})
 	must(t, err)
 	stuck := property.Formula{Op: property.Stuck}
-	if end := after(t, net, res.Trace); !stuck.Holds(net, end) || len(res.Trace) != 1000 {
-		t.Errorf("%d firings lead to %v", len(res.Trace), end)
+	firings := res.Traces[0].Firings
+	if end := after(t, net, firings); !stuck.Holds(net, end) || len(firings) != 1000 {
+		t.Errorf("%d firings lead to %v", len(firings), end)
 	}
 	net, err = petri.Family("kanban", 20)
 	must(t, err)

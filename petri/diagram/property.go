@@ -17,8 +17,10 @@ func (x *explorer) answer(p property.Property) (a Answer, err error) {
 		if err != nil {
 			return a, err
 		}
-		a.Value, err = x.s.Largest(x.all, weights, constant)
-		return a, err
+		if a.Value, err = x.s.Largest(x.all, weights, constant); err != nil {
+			return a, err
+		}
+		return a, x.showsBound(weights, constant, a.Value)
 	case property.Stable:
 		for level := range x.low {
 			a.True = a.True || x.low[level] == x.high[level]
@@ -48,7 +50,8 @@ func (x *explorer) answer(p property.Property) (a Answer, err error) {
 			}
 		}
 		a.Marking = x.marking(yes)
-		return a, x.shows(&a, yes)
+		x.shows(yes)
+		return a, nil
 	}
 	return a, &UnsupportedError{p}
 }

@@ -7,24 +7,76 @@ import (
 	"github.com/farhash/farhash/symbolic"
 )
 
-// Traced says what a trace leads to.
+// Traced says what a trace leads to: Deadlock, or the answer to a property, by its number.
 type Traced int
 
 // Deadlock is traced where no property is.
 const Deadlock Traced = -1
 
+// Trace is a firing sequence.
+type Trace struct {
+	Traced  Traced
+	Firings []int // the transitions
+}
+
+// goal is markings to one of which a trace is to lead. They are held.
+type goal struct {
+	Traced
+	markings symbolic.Node
+}
+
 // errUnlikeNet means that a trace is not one of the net's.
 var errUnlikeNet = errors.New("diagram: a step of the trace is no firing of the net; this is a " +
 	"bug of farhash")
 
-// shows notes that markings show an answer, and finds the way to one of them if that is asked for
-// and this is the first.
-func (x *explorer) shows(a *Answer, markings symbolic.Node) error {
-	if !x.opts.Witness || x.trace != nil || markings == symbolic.Empty {
+// aim has a trace lead to one of the markings of a set, if it has any.
+func (x *explorer) aim(to Traced, markings symbolic.Node) {
+	if markings != symbolic.Empty {
+		x.s.Hold(markings)
+		x.goals = append(x.goals, goal{to, markings})
+	}
+}
+
+// shows notes that markings show the answer that is being found.
+func (x *explorer) shows(markings symbolic.Node) {
+	if x.opts.Witness {
+		x.aim(Traced(x.asked), markings)
+	}
+}
+
+// showsBound notes the markings in which a sum has its largest value.
+func (x *explorer) showsBound(weights map[int]int64, constant, value int64) error {
+	if !x.opts.Witness {
 		return nil
 	}
-	x.traced = Traced(x.asked)
-	return x.traceTo(markings)
+	negative := make(map[int]int64, len(weights))
+	for level, w := range weights {
+		negative[level] = -w
+	}
+	markings, err := x.held(x.s.AtMost(x.all, negative, constant-value))
+	if err == nil {
+		x.shows(markings)
+		x.s.Release(markings)
+	}
+	return err
+}
+
+// traceAll finds the traces, after everything else: an end of the context or of memory leaves the
+// rest of the result as it is.
+func (x *explorer) traceAll(res *Result) error {
+	for _, g := range x.goals {
+		firings, err := x.traceTo(g.markings)
+		if err == errUnlikeNet {
+			return err
+		}
+		if err != nil {
+			res.TracesCut = err
+			return nil
+		}
+		x.s.Release(g.markings)
+		res.Traces = append(res.Traces, Trace{g.Traced, firings})
+	}
+	return nil
 }
 
 // part is markings that were found by one transition that leads to others.
@@ -34,9 +86,9 @@ type part struct {
 }
 
 // traceTo finds a firing sequence to one of the reachable markings of a set.
-func (x *explorer) traceTo(goal symbolic.Node) error {
-	if found, err := x.descend(goal); found || err != nil {
-		return err
+func (x *explorer) traceTo(goal symbolic.Node) ([]int, error) {
+	if firings, err := x.descend(goal); firings != nil || err != nil {
+		return firings, err
 	}
 	return x.traceBack(goal)
 }
@@ -49,14 +101,14 @@ const (
 )
 
 // descend fires, time after time, the transition that leads nearest to one marking, the one of the
-// set that is nearest to the initial marking. It reports whether that leads to the set; else some
+// set that is nearest to the initial marking. It returns nil if that does not lead to the set: some
 // marking on the way has no transition that leads nearer.
-func (x *explorer) descend(goal symbolic.Node) (found bool, err error) {
+func (x *explorer) descend(goal symbolic.Node) ([]int, error) {
 	to, err := x.s.Nearest(goal, x.first, nearestNodes)
 	if to == nil {
-		return false, err
+		return nil, err
 	}
-	x.trace = []int{}
+	trace := []int{}
 	var steps [][]symbolic.Step
 	for i := range x.net.Transitions {
 		changes, _ := x.steps(&x.net.Transitions[i])
@@ -65,10 +117,10 @@ func (x *explorer) descend(goal symbolic.Node) (found bool, err error) {
 	for marking, tried := x.net.Initial(), 0; tried < tries; tried += len(steps) {
 		v := x.vector(marking)
 		if x.s.Has(goal, v) {
-			return true, nil
+			return trace, nil
 		}
 		if x.ctx.Err() != nil {
-			return false, context.Cause(x.ctx)
+			return nil, context.Cause(x.ctx)
 		}
 		best, most := -1, int64(0)
 		for i := range steps {
@@ -81,9 +133,9 @@ func (x *explorer) descend(goal symbolic.Node) (found bool, err error) {
 			break
 		}
 		x.net.Transitions[best].Fire(marking)
-		x.trace = append(x.trace, best)
+		trace = append(trace, best)
 	}
-	return false, nil
+	return nil, nil
 }
 
 // nearer is by how much a transition reduces the sum of differences between two markings.
@@ -98,35 +150,35 @@ func nearer(steps []symbolic.Step, from, to []uint32) (gain int64) {
 // traceBack finds a firing sequence backwards, one transition after the other from all that was
 // found, until the initial marking is found. Each part that was new leads by its transition to
 // parts before it, and in the end to the set.
-func (x *explorer) traceBack(goal symbolic.Node) error {
-	x.trace = []int{}
+func (x *explorer) traceBack(goal symbolic.Node) ([]int, error) {
+	trace := []int{}
 	if err := x.reverse(); err != nil {
-		return err
+		return nil, err
 	}
 	parts, err := x.backwards(goal)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	marking := x.net.Initial()
 	for v, i := x.first, len(parts)-1; !x.s.Has(goal, v); i-- {
 		if i < 0 {
-			return errUnlikeNet
+			return nil, errUnlikeNet
 		}
 		if !x.s.Has(parts[i].markings, v) {
 			continue
 		}
 		t := x.number[parts[i].transition]
 		if !x.net.Transitions[t].Enabled(marking) {
-			return errUnlikeNet
+			return nil, errUnlikeNet
 		}
 		x.net.Transitions[t].Fire(marking)
-		x.trace = append(x.trace, t)
+		trace = append(trace, t)
 		v = x.vector(marking)
 	}
 	for _, p := range parts {
 		x.s.Release(p.markings)
 	}
-	return nil
+	return trace, nil
 }
 
 // backwards is the parts that lead to a set, up to one that has the initial marking. All are held.
