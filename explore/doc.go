@@ -210,13 +210,13 @@
 // and done never exceeds created; so equal sums mean that at a moment between the two
 // readings nothing was waiting or being expanded. Then the level is over, and no more
 // states of it can come. Any rank that finds this moves the level word on by one
-// compare-and-swap, or marks the end when the next level is empty. With [AnyOrder] there
-// is one level, which ends with the search.
+// compare-and-swap, or marks the end when the next level is empty by the same sums: it gets no
+// more states then. With [AnyOrder] there is one level, which ends with the search.
 //
 // A level of a single state costs its rank a few loads and one compare-and-swap. The
 // other ranks read the words at growing intervals, of up to a millisecond. Where reading takes
-// messages, a rank looks into the slots of 8 ranks at a time, and of N ranks 8 at a time add up the
-// words.
+// messages, a rank looks into the slots of 8 ranks at a time, and of more than 8 ranks about one at
+// a time adds up the words.
 //
 // # Commands
 //
