@@ -22,12 +22,12 @@ func (a *asked) SetReadDeadline(limit time.Time) error {
 // Where this process does not run, the silence of another one does not count: it is as long as this
 // process's clock says.
 func TestSilenceOfOwnTime(t *testing.T) {
-	c, _ := newPair(t)
-	a := &asked{c.Conn, make(chan time.Time, 100)}
-	c.mu.Lock()
-	c.Conn, c.within, c.silence = a, false, 4*time.Millisecond
-	c.clock = newClock(4 * time.Millisecond) // it does not run
-	c.mu.Unlock()
+	const silence = 4 * time.Millisecond
+	one, other := net.Pipe()
+	defer other.Close()
+	a := &asked{one, make(chan time.Time, 100)}
+	// The clock does not run.
+	c := &conn{Conn: a, silence: silence, clock: newClock(silence), watched: true}
 	read := make(chan error, 1)
 	go func() {
 		_, err := c.Read(make([]byte, 1))
