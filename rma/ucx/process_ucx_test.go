@@ -71,7 +71,7 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 	p := overrides{transports: transports}
 	var silence time.Duration
 	if strings.Contains(argument, "silent") {
-		silence = patience.Stretch(1200 * time.Millisecond)
+		silence = min(patience.Stretch(1200*time.Millisecond), 10*time.Second)
 	}
 	timeout := hangGuard
 	if strings.Contains(argument, "hurried") {
