@@ -47,7 +47,8 @@
 // parameters, as in fmt.Sprintf("fill %d", jug).
 //
 // --html FILE writes a page beside: answers, counts, charts of the search, and the traces step by
-// step. It needs no server and no other file. --export FILE writes all states and transitions for
+// step. It needs no server and no other file. --itf FILE writes the traces for Apalache, Quint and
+// viewers, also of --simulate. --export FILE writes all states and transitions for
 // other tools, as .dot (Graphviz) or .aut (CADP, mCRL2), up to --max-export states. That is done by
 // one goroutine before the search, in the Go heap.
 //

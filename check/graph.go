@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/webpage"
 )
@@ -17,6 +18,12 @@ func (f *flags) begin(ctx context.Context, opts *Options) (code int, err error) 
 	if f.html != "" {
 		if err := webpage.Writable(f.html, opts.Checkpoint, opts.Resume); err != nil {
 			return exitFailure, fmt.Errorf("--html: %w", err)
+		}
+	}
+	if f.itf != "" {
+		err := itf.Writable(f.itf, opts.Checkpoint, opts.Resume, f.html, f.export.Path)
+		if err != nil {
+			return exitFailure, fmt.Errorf("--itf: %w", err)
 		}
 	}
 	if f.export.Path == "" {

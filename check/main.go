@@ -19,6 +19,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/extent"
+	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/rma"
@@ -51,6 +52,7 @@ type outcome struct {
 	report func() string
 	object func() any
 	page   func() *webpage.Page // nil: none
+	traces func() []itf.Trace
 }
 
 func (m Model[S]) name() string { return m.Name }
@@ -62,7 +64,8 @@ func (m Model[S]) check(ctx context.Context, job rma.Job, opts Options) (outcome
 	}
 	return outcome{exitCode(r.Result, r.Violated() || r.Unfound()), r.Report,
 		func() any { return newObject(m.Name, r) },
-		func() *webpage.Page { return r.page(m.Name) }}, nil
+		func() *webpage.Page { return r.page(m.Name) },
+		func() []itf.Trace { return itfTraces(m.Name, r.Traces) }}, nil
 }
 
 func (m Model[S]) simulate(ctx context.Context, job rma.Job, opts Simulation) (outcome, error) {
@@ -77,7 +80,8 @@ func (m Model[S]) simulate(ctx context.Context, job rma.Job, opts Simulation) (o
 	case r.Interrupted:
 		code = exitInterrupt
 	}
-	return outcome{code, r.Report, func() any { return newSimulatedObject(m.Name, r) }, nil}, nil
+	return outcome{code, r.Report, func() any { return newSimulatedObject(m.Name, r) }, nil,
+		func() []itf.Trace { return itfTraces(m.Name, r.traces()) }}, nil
 }
 
 // Main checks a [Model] as a program, with the flags that -h lists, and exits. It is the first
@@ -133,7 +137,7 @@ func run(models []program) int {
 	return code
 }
 
-// print prints a result, and writes its page.
+// print prints a result, and writes its page and traces.
 func (f *flags) print(r outcome, samples webpage.Samples) error {
 	var err error
 	if f.json {
@@ -148,6 +152,11 @@ func (f *flags) print(r outcome, samples webpage.Samples) error {
 			err = errors.Join(err, fmt.Errorf("--html: %w", failure))
 		}
 	}
+	if f.itf != "" {
+		if failure := itf.Write(f.itf, r.traces()...); failure != nil {
+			err = errors.Join(err, fmt.Errorf("--itf: %w", failure))
+		}
+	}
 	return err
 }
 
@@ -156,7 +165,7 @@ type flags struct {
 	model       program
 	ranks       int
 	json, quiet bool
-	html        string
+	html, itf   string
 	export      lts.Target
 	extent      extent.Limits
 	simulate    bool
@@ -187,9 +196,7 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		"is longer: a state may be missed, and the probability is shown")
 	set.BoolVar(&opts.Continue, "continue", false, "search on after a violation, for all others")
 	f.extent.Register(set, "states")
-	set.StringVar(&f.html, "html", "", "write the result to this file as well, as a page")
-	f.export.Register(set, "write all states and transitions to this file as well, .dot or .aut",
-		"most states to write by --export")
+	f.registerFiles(set)
 	set.BoolVar(&f.simulate, "simulate", false, "walk at random instead of searching, until "+
 		"something is violated")
 	set.IntVar(&f.simulation.Depth, "depth", 100, "steps of a random walk")
@@ -231,6 +238,14 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		}
 	}
 	return f, opts, nil
+}
+
+// registerFiles adds the flags that write the result to files as well.
+func (f *flags) registerFiles(set *pflag.FlagSet) {
+	set.StringVar(&f.html, "html", "", "write the result to this file as well, as a page")
+	set.StringVar(&f.itf, "itf", "", itf.Usage)
+	f.export.Register(set, "write all states and transitions to this file as well, .dot or .aut",
+		"most states to write by --export")
 }
 
 // checkSimulation refuses flags that do not go together.

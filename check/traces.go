@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/plural"
 )
 
@@ -95,6 +96,35 @@ func (r *Result[S]) reportTraces(b *strings.Builder) {
 	if r.TracesCut {
 		fmt.Fprintln(b, "INTERRUPTED before all paths were found")
 	}
+}
+
+// itfTraces are traces in the Informal Trace Format: the variables are the fields of states.
+func itfTraces[S any](model string, traces []Trace[S]) (all []itf.Trace) {
+	for i := range traces {
+		t := &traces[i]
+		about := t.page().Goal
+		if t.Alone {
+			about += ", the last state alone"
+		}
+		all = append(all, itf.Trace{Source: model, Property: t.Name, About: about, Loop: t.Back,
+			Vars: itf.Vars(reflect.TypeFor[S]()), States: func(yield func(itf.State) bool) {
+				for _, step := range t.Path {
+					values := itf.Values(reflect.ValueOf(&step.State).Elem())
+					if !yield(itf.State{Action: step.Action, Values: values}) {
+						return
+					}
+				}
+			}})
+	}
+	return all
+}
+
+// traces are the path of a simulation as a trace.
+func (r *Simulated[S]) traces() []Trace[S] {
+	if len(r.Path) == 0 {
+		return nil
+	}
+	return []Trace[S]{{Name: r.Shown, Violation: true, Path: r.Path, Back: -1}}
 }
 
 // report writes the first and the last state in full, and what differs between.

@@ -20,6 +20,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/extent"
+	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/petri"
@@ -45,7 +46,7 @@ type exploreFlags struct {
 	asked              asked
 	every              time.Duration
 	extent             extent.Limits
-	html               string
+	html, itf          string
 	export             lts.Target
 	walk               float64 // percent
 	resumeCommand      string  // without --resume
@@ -123,7 +124,7 @@ func (f *exploreFlags) checkFlags(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("every") && f.checkpoint == "" {
 		return errors.New("--every is the time between checkpoints; it needs --checkpoint FILE")
 	}
-	return errors.Join(f.checkEngine(cmd), f.export.Check(cmd.Flags(), f.html),
+	return errors.Join(f.checkEngine(cmd), f.checkTraceFile(), f.export.Check(cmd.Flags(), f.html),
 		f.extent.Check(cmd.Flags(), f.order != string(explore.AnyOrder)))
 }
 
@@ -154,6 +155,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	f.extent.Register(flags, "markings")
 	flags.StringVar(&f.html, "html", "", "write the answer as a page to `FILE` as well, with "+
 		"charts of the search and traces step by step")
+	flags.StringVar(&f.itf, "itf", "", itf.Usage)
 	f.export.Register(flags, "write all markings and firings to `FILE` as well, .dot (Graphviz) "+
 		"or .aut (CADP, mCRL2), before the search", "most markings `N` to write by --export")
 	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest `SIZE` of the net's file")
@@ -330,7 +332,8 @@ func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net 
 				samples.Add(webpage.Sample{Elapsed: res.Elapsed, States: res.States})
 			}
 			if a, err = newAnswer(net, res, p); err == nil {
-				err = errors.Join(pass(a), f.writePage(&a, samples))
+				err = errors.Join(pass(a), f.writePage(&a, samples),
+					f.writeTraces(net, a.Traces))
 			}
 		}
 		if err == nil {

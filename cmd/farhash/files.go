@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/internal/webpage"
@@ -31,6 +32,13 @@ func (f *exploreFlags) checkFiles(net string) error {
 		read := append([]string{inputFile(net), f.checkpoint, f.resume}, f.asked.files...)
 		if err := webpage.Writable(f.html, append(read, f.asked.formulaFiles...)...); err != nil {
 			return failure(fmt.Errorf("--html: %w", err))
+		}
+	}
+	if f.itf != "" {
+		read := append([]string{inputFile(net), f.checkpoint, f.resume, f.html, f.export.Path},
+			f.asked.files...)
+		if err := itf.Writable(f.itf, append(read, f.asked.formulaFiles...)...); err != nil {
+			return failure(fmt.Errorf("--itf: %w", err))
 		}
 	}
 	if f.export.Path != "" {

@@ -135,7 +135,8 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 	if err != nil {
 		return err
 	}
-	if err := f.printAnswer(out, &a); err != nil || code == 0 {
+	err = errors.Join(f.printAnswer(out, &a), f.writeTraces(net, a.Traces))
+	if err != nil || code == 0 {
 		return err
 	}
 	return &exitError{code: code}
@@ -242,7 +243,7 @@ func (a *symbolicAnswer) printText(w io.Writer) {
 	switch {
 	case a.TracesCut && len(a.Traces) == 0: // nothing is known of traces
 	case a.Complete || a.traced == "witness":
-		printTraces(w, "firing sequence, perhaps not a shortest one,", a.traced, a.Traces)
+		printTraces(w, "", a.traced, a.Traces)
 	}
 	switch {
 	case a.full:

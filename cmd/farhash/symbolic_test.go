@@ -69,7 +69,7 @@ func TestSymbolicText(t *testing.T) {
 }
 
 // reached is how a line about a trace begins.
-const reached = "\nfiring sequence, perhaps not a shortest one, to "
+const reached = "\na firing sequence, perhaps not a shortest one, to "
 
 // TestSymbolicTrace: the way to a deadlock, and to where a transition never fires again.
 func TestSymbolicTrace(t *testing.T) {

@@ -126,11 +126,20 @@ func shownGoal(p *property.Property, value int64) string {
 // tracesCut says that a signal has ended the search for traces.
 const tracesCut = "INTERRUPTED before all traces were found"
 
-// print prints a trace. sequence is what it is called.
-func (t *netTrace) print(w io.Writer, sequence string) {
-	if t.ByWalk {
-		sequence = "a random walk found a firing sequence, perhaps not a shortest one,"
+// called is what a trace is called: sequence, unless a walk has found it.
+func (t *netTrace) called(sequence string) string {
+	switch {
+	case t.ByWalk:
+		return "a random walk found a firing sequence, perhaps not a shortest one,"
+	case !t.Shortest:
+		return "a firing sequence, perhaps not a shortest one,"
 	}
+	return sequence
+}
+
+// print prints a trace. sequence is what a shortest one is called.
+func (t *netTrace) print(w io.Writer, sequence string) {
+	sequence = t.called(sequence)
 	switch {
 	case t.Alone:
 		fmt.Fprintf(w, "%s, and the way there is not known (--order bfs from the beginning shows "+
