@@ -138,7 +138,8 @@ type expander[S any] struct {
 	found    int
 	open     []int  // properties that no state here has decided
 	untaken  uint64 // fair actions that no state here has taken
-	shares   bool   // the copy of a state that a function of the model gets may share its memory
+	noted    [takenMost]string
+	shares   bool // the copy of a state that a function of the model gets may share its memory
 
 	codec.Padded[S]                 // the state at hand
 	next            codec.Padded[S] // what was emitted last

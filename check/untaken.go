@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // Each fair action has a finding, which says that it was taken. It comes after the findings of
@@ -12,8 +13,18 @@ import (
 // fair is the number of fair actions.
 func (m *system[S]) fair() int { return len(m.Fair) + len(m.StronglyFair) }
 
-// take notes that an action is taken.
+// takenMost is how many names of actions an expander remembers that it has noted.
+const takenMost = 64
+
+// take notes that an action is taken. Names are mostly constants: one that was noted is known
+// by where it is, and not compared. It is kept, so nothing else can be there.
 func (e *expander[S]) take(action string) {
+	at := unsafe.StringData(action)
+	noted := &e.noted[uint32(uintptr(unsafe.Pointer(at)))*0x9e3779b1>>26%takenMost]
+	if at != nil && at == unsafe.StringData(*noted) && len(action) == len(*noted) {
+		return
+	}
+	*noted = action
 	fresh := e.fairness(action) & e.untaken
 	e.untaken &^= fresh
 	for i := range e.fair() {

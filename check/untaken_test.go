@@ -44,3 +44,24 @@ func TestUntaken(t *testing.T) {
 		}
 	}
 }
+
+// TestTakenNames: names are told apart that begin at one place, and one is known that was built.
+func TestTakenNames(t *testing.T) {
+	long := "forward"
+	m := check.Model[uint8]{Name: "names", Init: []uint8{0}, Deadlocks: true,
+		Fair: []string{"forward", "for", "back", "never"},
+		Next: func(s uint8, emit func(string, uint8)) {
+			switch s {
+			case 0:
+				emit(long, 1)
+			case 1:
+				emit(long[:3], 2)
+			case 2:
+				emit(string([]byte{'b', 'a', 'c', 'k'}), 3)
+			}
+		}}
+	r, err := runOn(1, m, check.Options{Mem: 64 << 20})
+	if err != nil || !slices.Equal(r.Untaken, []string{"never"}) {
+		t.Errorf("%v, untaken %q", err, r.Untaken)
+	}
+}

@@ -25,25 +25,24 @@ type inner struct {
 }
 
 type everything struct {
-	Flag     bool
-	Small    int8
-	Large    int64
-	Huge     uint64
-	Big      big.Int
-	Text     string
-	Colour   colour
-	List     []inner
-	Nothing  []int
-	Array    [2]uint8
-	Map      map[int]string
-	Set      map[string]struct{}
-	Pointer  *int
-	Nil      *int
-	Float    float64
-	Opaque   struct{ x int }
-	Empty    struct{}
-	Any      any
-	unstated int
+	Flag    bool
+	Small   int8
+	Large   int64
+	Huge    uint64
+	Big     big.Int
+	Text    string
+	Colour  colour
+	List    []inner
+	Nothing []int
+	Array   [2]uint8
+	Map     map[int]string
+	Set     map[string]struct{}
+	Pointer *int
+	Nil     *int
+	Float   float64
+	Opaque  struct{ x int }
+	Empty   struct{}
+	Any     any
 }
 
 // Each type has the form that the format has for it.
@@ -71,7 +70,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
 	vars := itf.Vars(reflect.TypeOf(s))
-	if len(vars) != len(got) || vars[0] != "Flag" || slices.Contains(vars, "unstated") {
+	if len(vars) != len(got) || vars[0] != "Flag" || slices.Contains(vars, "hidden") {
 		t.Errorf("%q", vars)
 	}
 	for _, one := range []any{[2]int{1, 2}, struct{ x int }{3}, struct{}{}} {
