@@ -42,6 +42,7 @@ func TestExploreAndBenchUnderMPI(t *testing.T) {
 		for _, c := range []struct{ message, args string }{
 			{"states                   2187\n", "explore -q " + net},
 			{"states                   2187\n", "explore -q --direct=false " + net},
+			{"states                   2187\n", "explore -q --engine symbolic " + net},
 			{"set    find-or-put, new      4  ", "bench -q --size 1MiB --ops 100 --runs 1"},
 		} {
 			cmd := exec.Command(launcher, append(append(append([]string{"-n", "4"}, m.args...),

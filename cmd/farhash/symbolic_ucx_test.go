@@ -1,0 +1,31 @@
+//go:build ucx && cgo
+
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestUCXSymbolic: ranks on two hosts race with orders and strategies. One of them prints the
+// answer; where memory is full for all, one says so.
+func TestUCXSymbolic(t *testing.T) {
+	hosts := newHostPair(t, 2)
+	for _, c := range []struct {
+		args []string
+		text string
+		code int
+	}{
+		{[]string{"explore", family(t, "philosophers", "40"), "--engine", "symbolic", "-q"},
+			"states                   12157665459056928801\n", 0},
+		{[]string{"explore", family(t, "rwmutex", "60"), "--engine", "symbolic", "-q",
+			"--mem", "4MiB"}, "INCOMPLETE: memory full: ", exitIncomplete},
+	} {
+		hosts.start(c.args...)
+		hosts.finish(c.code, c.code)
+		if text := hosts.both[0].stdout.String() + hosts.both[1].stdout.String(); strings.Count(
+			text, c.text) != 1 {
+			t.Errorf("%q printed, not once %q", text, c.text)
+		}
+	}
+}
