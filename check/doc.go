@@ -79,11 +79,12 @@
 // During the search each rank takes walks in a tenth of its time, which avoid what the property
 // asks for and take fair actions in turn. Where one repeats, the property is violated, and the
 // search ends; what else is asked may stay unknown. Otherwise properties along paths are answered
-// after a search that finds no other violation, by sweeps that expand all states again; no arcs are
-// stored (packages temporal and explore). What violates one is a path that repeats from a step on,
-// Result.Back, or ends in a deadlock. It is not always a shortest one. Each rank finds it in
-// its own memory, which it takes for the states that it passes. Canonical is refused, since
-// states that are equal by symmetry are on different paths.
+// after a search that finds no other violation, by sweeps over all states (packages temporal and
+// explore). The first one expands the states again, and remembers arcs as far as memory suffices,
+// up to 12 bytes each and 31 a state. Without that memory each sweep expands states. What violates
+// a property is a path that repeats from a step on, Result.Back, or ends in a deadlock. It is not
+// always a shortest one. Each rank finds it in its own memory, which it takes for the states that
+// it passes. Canonical is refused, since states that are equal by symmetry are on different paths.
 //
 // # Fingerprints
 //

@@ -10,3 +10,6 @@ func (o Options) WithProgressEvery(interval time.Duration) Options {
 
 // SearchCount is how many searches from a single state the answer took.
 func (l *Liveness) SearchCount() int { return l.searches }
+
+// RoomForArcs limits the bytes that this rank takes for arcs.
+func (s *States) RoomForArcs(bytes uint64) { s.arcs.room = min(s.arcs.room, bytes) }

@@ -26,6 +26,7 @@ type States struct {
 	swept *Swept
 
 	width    int           // words of a state
+	shift    int           // of numbers, for the rank
 	numbers  *set.Elements // gives names numbers; nil where names are numbers
 	mine     *levelLog     // the numbers of the states in the log
 	first    []uint64      // the numbers of the initial states
@@ -35,9 +36,11 @@ type States struct {
 	buf      rma.Buf
 	flights  []rma.Handle
 	up       bool // the next sweep goes through the log from its beginning
+	arcs     *arcs
 
 	at     Visit
 	tasks  []uint64 // of the states at hand
+	index  []int    // where they are in the log
 	places []uint64 // their numbers
 	states []uint64
 	own    []uint64 // the words of them
@@ -122,13 +125,13 @@ func (s *States) close() error {
 	if s.numbers != nil {
 		err = errors.Join(err, s.numbers.Close())
 	}
-	return errors.Join(err, s.mine.close())
+	return errors.Join(err, s.mine.close(), s.arcs.close())
 }
 
 // Open gives each state so many words. It is called once. Collective.
 func (s *States) Open(ctx context.Context, width int) error {
 	ctx = context.WithoutCancel(ctx)
-	s.width = width
+	s.width, s.shift = width, bits.Len(uint(s.job.Size()-1))
 	failure := s.worker.pool.slabs.close()
 	s.worker.pool = pool{}
 	if failure == nil {
@@ -196,6 +199,7 @@ func (s *States) number(ctx context.Context, failure error) error {
 		return s.unanswered(MemoryFull, fmt.Sprintf("%s is not enough; try %s or more",
 			memory.Format(s.budget.mem), memory.Format(more)))
 	}
+	s.arcs = newArcs((s.budget.states - need) / uint64(s.job.Size()))
 	if s.encoding != EncodingElement {
 		s.numbers, err = set.NewElements(ctx, s.job, set.ElementsConfig{ElementBytes: 8,
 			Config: set.Config{Buckets: buckets, Access: s.opts.Access}})
@@ -275,8 +279,7 @@ func (s *States) numbered(names []uint64) error {
 
 // place is where the words of a state are.
 func (s *States) place(number uint64) (rank, off int) {
-	shift := bits.Len(uint(s.job.Size() - 1))
-	return int(number & (1<<shift - 1)), int(number>>shift) * s.width
+	return int(number & (1<<s.shift - 1)), int(number>>s.shift) * s.width
 }
 
 // read reads the words of states.
@@ -343,8 +346,24 @@ func (s *States) write(ctx context.Context, number uint64, words []uint64) error
 // as what is known about a state may follow from its successors. Collective.
 func (s *States) Sweep(ctx context.Context, v Visitor) (changed uint64, initial []uint64,
 	err error) {
+	return s.sweepFor(ctx, v, false, false)
+}
+
+// SweepWords is Sweep for visitors that do without State and Next: these are nil where arcs are
+// remembered from a Sweep of all states. A visit returns bits only if it has changed words. Then
+// states that lead there are visited again, where these are remembered. A sweep that repeats the
+// one before, with a visitor that is as it was and words that only visits have changed, visits the
+// states alone whose successors may have changed. If there would be none in another one, no bits
+// are returned.
+func (s *States) SweepWords(ctx context.Context, v Visitor, repeats bool) (changed uint64,
+	initial []uint64, err error) {
+	return s.sweepFor(ctx, v, true, repeats)
+}
+
+func (s *States) sweepFor(ctx context.Context, v Visitor, words, repeats bool) (changed uint64,
+	initial []uint64, err error) {
 	uncancelled := context.WithoutCancel(ctx)
-	changed, failure := s.sweep(ctx, uncancelled, v)
+	changed, failure := s.sweep(ctx, uncancelled, v, words, repeats)
 	s.swept.Sweeps++
 	return s.summed(uncancelled, changed, failure)
 }
@@ -369,35 +388,64 @@ func (s *States) summed(ctx context.Context, changed uint64, failure error) (sum
 }
 
 // sweep is this rank's part.
-func (s *States) sweep(ctx, uncancelled context.Context, v Visitor) (changed uint64, err error) {
-	s.up = !s.up
-	n := s.mine.n
-	for k := 0; k < n; {
-		s.tasks, s.places = s.tasks[:0], s.places[:0]
-		end := min(n, k+s.blocks*blockTasks)
-		for ; k < end; k++ {
+func (s *States) sweep(ctx, uncancelled context.Context, v Visitor, words, repeats bool) (
+	changed uint64, err error) {
+	n, most := s.mine.n, s.blocks*blockTasks
+	again := words && s.arcs.expect(s.mine, repeats)
+	s.up = !s.up && !again
+	for k := 0; k < n || again && s.arcs.queued(); {
+		s.index = s.index[:0]
+		remembered := words
+		for ; k < n && len(s.index) < most; k++ {
 			i := k
 			if !s.up {
 				i = n - 1 - k
 			}
-			s.tasks = append(s.tasks, s.worker.log.task(i))
-			s.places = append(s.places, s.mine.task(i))
+			if again && !s.arcs.expects(i) {
+				continue
+			}
+			known := words && i < s.arcs.states()
+			if len(s.index) > 0 && known != remembered {
+				break
+			}
+			s.index, remembered = append(s.index, i), known
+		}
+		if len(s.index) == 0 {
+			s.index = s.arcs.take(s.index, most)
 		}
 		if ctx.Err() != nil {
 			return sweepStopped, nil
 		}
-		if err := s.open(uncancelled, v); err != nil {
-			return 0, err
-		}
-		some, err := s.visit(uncancelled, v)
+		some, err := s.visitIndex(uncancelled, v, remembered)
 		if changed |= some; err != nil {
 			return 0, err
 		}
 	}
+	if again && s.job.Size() == 1 {
+		return 0, nil
+	}
 	return changed, nil
 }
 
-// open keeps of the states at hand those that are open, and loads them.
+// visitIndex visits states of the log at some places, whose arcs are remembered or not.
+func (s *States) visitIndex(ctx context.Context, v Visitor, remembered bool) (changed uint64,
+	err error) {
+	s.places = s.places[:0]
+	for _, i := range s.index {
+		s.places = append(s.places, s.mine.task(i))
+	}
+	if err := s.open(ctx, v); err != nil {
+		return 0, err
+	}
+	if !remembered {
+		if err := s.load(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return s.visit(ctx, v, remembered)
+}
+
+// open keeps of the states at hand those that are open.
 func (s *States) open(ctx context.Context, v Visitor) error {
 	s.own = grown(s.own, len(s.places)*s.width)
 	if err := s.read(ctx, s.places, s.own); err != nil {
@@ -407,14 +455,24 @@ func (s *States) open(ctx context.Context, v Visitor) error {
 	for i, number := range s.places {
 		words := s.own[i*s.width:][:s.width]
 		if !v.Open(words) {
+			s.arcs.visiting(s.index[i])
 			continue
 		}
-		s.tasks[n], s.places[n] = s.tasks[i], number
+		s.index[n], s.places[n] = s.index[i], number
 		copy(s.own[n*s.width:], words)
 		n++
 	}
-	s.tasks, s.places = s.tasks[:n], s.places[:n]
-	s.states = grown(s.states, n*s.words)
+	s.index, s.places = s.index[:n], s.places[:n]
+	return nil
+}
+
+// load loads the states at hand.
+func (s *States) load(ctx context.Context) error {
+	s.tasks = s.tasks[:0]
+	for _, i := range s.index {
+		s.tasks = append(s.tasks, s.worker.log.task(i))
+	}
+	s.states = grown(s.states, len(s.tasks)*s.words)
 	return s.visited.load(ctx, s.tasks, s.states)
 }
 
@@ -422,25 +480,22 @@ func (s *States) open(ctx context.Context, v Visitor) error {
 func grown(words []uint64, n int) []uint64 { return slices.Grow(words[:0], n)[:n] }
 
 // visit visits the states at hand.
-func (s *States) visit(ctx context.Context, v Visitor) (changed uint64, err error) {
+func (s *States) visit(ctx context.Context, v Visitor, remembered bool) (changed uint64,
+	err error) {
 	for from := 0; from < len(s.places); from += len(s.ends) {
-		if err := s.successors(from); err != nil {
-			return 0, err
-		}
-		s.names = grown(s.names, len(s.out)/s.words)
-		if err := s.visited.names(s.out, s.names); err != nil {
-			return 0, err
-		}
-		if err := s.numbered(s.names); err != nil {
+		if err := s.successors(from, remembered); err != nil {
 			return 0, err
 		}
 		if s.q != nil {
+			for k := range s.ends {
+				s.arcs.visiting(s.index[from+k])
+			}
 			s.next = grown(s.next, len(s.names)*s.width)
 			if err := s.read(ctx, s.names, s.next); err != nil {
 				return 0, err
 			}
 		}
-		some, err := s.visitSome(ctx, v, from)
+		some, err := s.visitSome(ctx, v, from, remembered)
 		if changed |= some; err != nil {
 			return 0, err
 		}
@@ -449,26 +504,34 @@ func (s *States) visit(ctx context.Context, v Visitor) (changed uint64, err erro
 }
 
 // visitSome visits states at hand, from one on, whose successors are known.
-func (s *States) visitSome(ctx context.Context, v Visitor, from int) (changed uint64, err error) {
+func (s *States) visitSome(ctx context.Context, v Visitor, from int, remembered bool) (
+	changed uint64, err error) {
 	defer s.recoverPanic(&err)
 	begin, n := 0, s.words
 	for k, end := range s.ends {
 		i := from + k
 		words := s.own[i*s.width:][:s.width:s.width]
-		s.at = Visit{State: s.states[i*n:][:n:n], Words: words, Next: s.out[begin*n : end*n]}
+		s.at = Visit{Words: words}
+		if !remembered {
+			s.at.State, s.at.Next = s.states[i*n:][:n:n], s.out[begin*n:end*n]
+		}
 		if s.marker != nil {
 			s.at.Marks = s.marks[begin:end]
 		}
 		if s.q != nil {
 			s.at.NextWords = s.next[begin*s.width : end*s.width]
 		} else { // what this rank has just changed counts
+			s.arcs.visiting(s.index[i])
 			s.next = grown(s.next, (end-begin)*s.width)
 			if err := s.read(ctx, s.names[begin:end], s.next); err != nil {
 				return 0, err
 			}
 			s.at.NextWords = s.next
 		}
-		changed |= v.Visit(&s.at)
+		some := v.Visit(&s.at)
+		if changed |= some; some != 0 {
+			s.arcs.changed(s.index[i])
+		}
 		if err := s.write(ctx, s.places[i], words); err != nil {
 			return 0, err
 		}
@@ -477,11 +540,44 @@ func (s *States) visitSome(ctx context.Context, v Visitor, from int) (changed ui
 	return changed, s.land(ctx, nil, nil)
 }
 
-// successors expands states at hand, from one on, until a batch of successors is full or none is
+// successors finds the numbers of the successors of states at hand, from one on, until a batch of
+// them is full or none is left.
+func (s *States) successors(from int, remembered bool) (err error) {
+	s.names, s.marks, s.ends = s.names[:0], s.marks[:0], s.ends[:0]
+	if remembered {
+		for i := from; i < len(s.index) && len(s.names) < s.full; i++ {
+			s.names, s.marks = s.arcs.from(s.index[i], s.names, s.marks)
+			s.ends = append(s.ends, len(s.names))
+		}
+		return nil
+	}
+	if err := s.expandSome(from); err != nil {
+		return err
+	}
+	s.names = grown(s.names, len(s.out)/s.words)
+	if err := s.visited.names(s.out, s.names); err != nil {
+		return err
+	}
+	if err := s.numbered(s.names); err != nil {
+		return err
+	}
+	begin := 0
+	for k, end := range s.ends {
+		var marks []uint64
+		if s.marker != nil {
+			marks = s.marks[begin:end]
+		}
+		s.arcs.add(s.index[from+k], s.names[begin:end], marks)
+		begin = end
+	}
+	return nil
+}
+
+// expandSome expands states at hand, from one on, until a batch of successors is full or none is
 // left.
-func (s *States) successors(from int) (err error) {
+func (s *States) expandSome(from int) (err error) {
 	defer s.recoverPanic(&err)
-	s.out, s.marks, s.ends = s.out[:0], s.marks[:0], s.ends[:0]
+	s.out = s.out[:0]
 	n := s.words
 	for i := from; i < len(s.places) && len(s.out) < s.full*n; i++ {
 		s.out, s.marks, err = s.expandMarked(s.states[i*n:][:n:n], s.out, s.marks)

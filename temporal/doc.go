@@ -19,8 +19,9 @@
 //
 // Each state has some bits for each formula: which atoms are true, and for each Exists and Forall
 // within the formula whether it is true. These are found out one after the other, the inner ones
-// first, by sweeps over all states: a state whose bits may still change is expanded, and looks at
-// the bits of its successors. No arcs are stored. A sweep that changes nothing ends a step.
+// first, by sweeps over all states: a state whose bits may still change looks at the bits of its
+// successors. A sweep that changes nothing ends a step. The first sweep expands all states, and
+// remembers arcs as far as there is memory; where arcs are not known, states are expanded again.
 //
 // One operator within an Exists or Forall is a fixpoint (Clarke, Emerson and Sistla, Automatic
 // verification of finite-state concurrent systems using temporal logic specifications, TOPLAS

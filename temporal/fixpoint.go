@@ -31,7 +31,7 @@ func (f *fixpoint) settled(words []uint64) bool { return words[f.bit/64]>>(f.bit
 func (f *fixpoint) applied(bool) bool           { return true }
 
 func (f *fixpoint) visit(at *explore.Visit) bool {
-	if f.leads(at) == (f.op == Globally) {
+	if f.settled(at.Words) || f.leads(at) == (f.op == Globally) {
 		return false
 	}
 	at.Words[f.bit/64] |= 1 << (f.bit % 64)

@@ -187,10 +187,20 @@ func (p *product) settled(words []uint64) bool {
 	return bitAt(words, p.leads+p.start) || bitAt(words, p.dead+p.start)
 }
 
-func (p *product) visit(at *explore.Visit) bool {
-	if len(at.NextWords) == 0 { // it repeats
-		at = &explore.Visit{Words: at.Words, NextWords: at.Words, Marks: []uint64{p.met()}}
+func (p *product) visit(at *explore.Visit) (changed bool) {
+	if len(at.NextWords) > 0 {
+		return p.look(at)
 	}
+	// It repeats, so what has changed may change more.
+	at = &explore.Visit{Words: at.Words, NextWords: at.Words, Marks: []uint64{p.met()}}
+	for p.look(at) {
+		changed = true
+	}
+	return changed
+}
+
+// look changes the words of a state that has successors.
+func (p *product) look(at *explore.Visit) bool {
 	truth := p.truth(at.Words)
 	if p.phase == leading {
 		return p.lead(at, truth)
@@ -262,35 +272,48 @@ func (p *product) trim(at *explore.Visit, truth uint64) bool {
 
 // reach looks from where sets are reached.
 func (p *product) reach(at *explore.Visit, truth, enabled uint64) (fresh bool) {
-	before := bitsOf(at.Words, p.reached, p.lanes*p.inner)
-	now := before
-	for lane := range p.lanes {
-		set := (p.set + lane) % p.sets
-		reached, fair, left := uint64(0), uint64(0), uint64(0) // in some successor
-		mark := set - p.own
-		always := mark >= 0 && mark < p.weak && enabled>>mark&1 == 0 // none can be taken
-		for k, all := 0, at.NextWords; len(all) > 0; k, all = k+1, all[len(at.Words):] {
-			kernel := p.kernel(all)
-			left |= kernel
-			reached |= kernel & p.bits(all, p.reached+lane*p.inner)
-			if mark >= 0 && (always || at.Marks[k]>>mark&1 != 0) {
-				fair |= kernel // and where the arc meets the condition
-			}
+	n, inner := p.lanes*p.inner, p.all(p.kernel(at.Words))
+	before := bitsOf(at.Words, p.reached, n)
+	left, reached := uint64(0), uint64(0) // in some successor; for each lane, its set is reached
+	for k, all := 0, at.NextWords; len(all) > 0; k, all = k+1, all[len(at.Words):] {
+		kernel := p.kernel(all)
+		if kernel == 0 {
+			continue
 		}
-		for i := range p.transitions {
-			t := &p.transitions[i]
-			if !t.inner || !t.takes(truth) {
-				continue
-			}
-			if on := reached | fair; mark < 0 && t.Sets>>set&1 != 0 && left>>t.To&1 != 0 ||
-				on>>t.To&1 != 0 {
+		left |= kernel
+		if reached |= p.all(kernel) & bitsOf(all, p.reached, n); p.sets > p.own {
+			reached |= p.all(kernel) & p.fair(at.Marks[k], enabled)
+		}
+	}
+	now := before
+	for i := range p.transitions {
+		t := &p.transitions[i]
+		if !t.inner || !t.takes(truth) {
+			continue
+		}
+		for lane := range p.lanes {
+			set := (p.set + lane) % p.sets
+			if set < p.own && t.Sets>>set&1 != 0 && left>>t.To&1 != 0 ||
+				reached>>(lane*p.inner+t.To)&1 != 0 {
 				now |= 1 << (lane*p.inner + t.from)
 			}
 		}
 	}
-	now &= p.all(p.kernel(at.Words))
-	setBits(at.Words, p.reached, p.lanes*p.inner, now)
+	now &= inner
+	setBits(at.Words, p.reached, n, now)
 	return now&^before != 0
+}
+
+// fair has all inner states for each lane whose set has an arc with these marks, from a state where
+// some actions can be taken.
+func (p *product) fair(marks, enabled uint64) (all uint64) {
+	met := (marks | ^enabled&mask(p.weak)) << p.own
+	for lane := range p.lanes {
+		if met>>((p.set+lane)%p.sets)&1 != 0 {
+			all |= mask(p.inner) << (lane * p.inner)
+		}
+	}
+	return all
 }
 
 // truth is which labels are true.

@@ -78,6 +78,7 @@ type solver struct {
 	atoms  Atoms
 	open   []*question
 	answer func(q *question, truth bool, lasso *Lasso)
+	again  bool // the next sweep repeats the one before
 }
 
 // run answers the questions, in words that may have to be cleared first.
@@ -106,14 +107,17 @@ func (s *solver) run(ctx context.Context, again bool) error {
 
 // sweep is a sweep for all open questions, and what follows it.
 func (s *solver) sweep(ctx context.Context) (initial []uint64, err error) {
-	changed, initial, err := s.states.Sweep(ctx, &stepping{s})
+	changed, initial, err := s.states.SweepWords(ctx, &stepping{s}, s.again)
 	if err != nil {
 		return nil, err
 	}
 	var each []func([]uint64) bool // by question; nil if nothing is to be done
 	any := false
+	s.again = true
 	for i, q := range s.open {
-		done, f := q.steps[q.at].swept(changed>>i&1 != 0)
+		more := changed>>i&1 != 0
+		done, f := q.steps[q.at].swept(more)
+		s.again = s.again && more && !done && f == nil
 		if done {
 			q.at++
 		}

@@ -169,9 +169,13 @@ func TestSolveOneSet(t *testing.T) {
 	both := func(i, k int) *temporal.Formula {
 		return of(temporal.Exists, of(temporal.And, again(i), again(k)))
 	}
-	answers := answer(t, 2, g, []*temporal.Formula{both(0, 2), both(2, 0), both(0, 1)})
-	for i, want := range []bool{false, false, true} {
-		if a := answers[i]; !a.Known || a.True != want {
+	formulas := []*temporal.Formula{both(0, 2), both(2, 0), both(0, 1)}
+	answers := answer(t, 2, g, formulas)
+	for _, f := range formulas {
+		answers = append(answers, answer(t, 1, g, []*temporal.Formula{f})[0])
+	}
+	for i, a := range answers {
+		if want := i%3 == 2; !a.Known || a.True != want {
 			t.Errorf("formula %d: %+v, want %v", i, a, want)
 		}
 	}
@@ -237,6 +241,32 @@ func TestRefused(t *testing.T) {
 		if err := temporal.Refused(f); err == nil || answers[0].Known ||
 			fmt.Sprint(answers[0].Err) != err.Error() || !answers[1].Known {
 			t.Errorf("%v: %+v", err, answers)
+		}
+	}
+}
+
+// In a deadlock what an automaton can do follows from what it can do there later.
+func TestSolveDeadlock(t *testing.T) {
+	g := &graph{first: []uint64{0}, next: [][]uint64{{}}, labels: []uint64{1}}
+	var formulas []*temporal.Formula
+	for _, op := range []temporal.Op{temporal.Finally, temporal.Globally, temporal.Next} {
+		for a := range 2 {
+			f := atom(a)
+			for range 3 {
+				f = of(temporal.Next, of(op, f))
+			}
+			formulas = append(formulas, of(temporal.Exists, f), of(temporal.Forall, f))
+		}
+	}
+	for _, f := range formulas {
+		for i, a := range answer(t, 1, g, []*temporal.Formula{f, f}) {
+			leaf := f
+			for len(leaf.Args) > 0 {
+				leaf = leaf.Args[0]
+			}
+			if want := leaf.Atom == 0; !a.Known || a.True != want {
+				t.Errorf("formula %d: %+v, want %v", i, a, want)
+			}
 		}
 	}
 }
