@@ -17,7 +17,7 @@ var errLost = errors.New("another strategy has found the answer")
 // answer: neither is always the faster one, and by more than goroutines help. Each has half of the
 // memory, and a goroutine for each two processors, one at least. A maxBytes of 0 means 0.8 of
 // the memory that is left. explore makes a store of its own, by what Config has of them. Where both
-// fail the error is what Saturation returned.
+// fail the error is what Saturation returned. What is returned with an error is no result.
 func Race[R any](ctx context.Context, maxBytes uint64,
 	explore func(ctx context.Context, strategy Strategy, cfg Config) (*R, error)) (*R, error) {
 	strategies := [...]Strategy{Saturation, Loops}
@@ -45,9 +45,9 @@ func Race[R any](ctx context.Context, maxBytes uint64,
 		})
 	}
 	all.Wait()
-	for _, res := range results {
-		if res != nil {
-			return res, nil
+	for i, err := range errs {
+		if err == nil {
+			return results[i], nil
 		}
 	}
 	return nil, errs[0]
