@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/cache"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/ship"
 )
 
@@ -31,7 +32,7 @@ func cacheOf(number C.uint64_t) *pairs { return everyCache.at(number) }
 func (p *pairs) shut() error {
 	p.job.remove(p)
 	release(&everyCache, p.c)
-	return errors.Join(p.fast.close(), p.Close())
+	return p.Close()
 }
 
 // keys and values are bytes of C, for n of them.
@@ -96,10 +97,9 @@ func (p *pairs) begin(h *C.fh_handle, cfg cache.Config) (err error) {
 		return err
 	}
 	p.sized(h)
-	if p.fast, err = newFastPath(context.Background(), p.Cache, watched); err != nil {
+	if p.fast, err = newFastPath(h, p.Cache, watched); err != nil {
 		return errors.Join(err, p.Close())
 	}
-	p.fast.enable(p.c)
 	return nil
 }
 
@@ -231,7 +231,9 @@ func goCacheStatsGet(v C.uint64_t, out *C.farhash_cache_stats) (code C.int) {
 	defer guard(&code)
 	p := cacheOf(v)
 	s := p.Stats().Counts
-	p.fast.addTo(&s, p.job.Rank())
+	if p.fast != nil {
+		addTo(&s, p.fast.count())
+	}
 	writeCacheStats(s, out)
 	return C.FARHASH_OK
 }
@@ -246,13 +248,13 @@ func goCacheAllStats(v C.uint64_t, ranks, total *C.farhash_cache_stats) (code C.
 		return fail(err, C.FARHASH_ERROR)
 	}
 	if p.fast != nil {
-		for rank := range all {
-			p.fast.addTo(&all[rank], rank)
-			p.fast.addTo(&sum, rank)
-		}
-		// No rank counts before all have read this.
-		if err := p.job.Barrier(ctx); err != nil {
+		counted, err := core.Gather(ctx, p.job, "libfarhash: counters of C", p.fast.count(), nil)
+		if err != nil {
 			return fail(err, C.FARHASH_ERROR)
+		}
+		for rank := range all {
+			addTo(&all[rank], counted[rank])
+			addTo(&sum, counted[rank])
 		}
 	}
 	if ranks != nil {

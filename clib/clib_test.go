@@ -195,6 +195,12 @@ func TestArguments(t *testing.T) {
 // The fast path of caches does the same as package cache.
 func TestFastPath(t *testing.T) {
 	well(t, run(t, nil, without.compile(t, "testdata/fast.c")))
+	mpis(t, func(t *testing.T, k kind) {
+		program := k.compile(t, "testdata/fast.c", "-DBY_MPI")
+		for _, level := range []string{"0", "2"} {
+			well(t, k.ranks(t, 3, byMPI, program, level))
+		}
+	})
 }
 
 // What makes no sense on one rank is an error of all.

@@ -5,12 +5,15 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
+	"syscall"
 	"unsafe"
 
 	"github.com/farhash/farhash/cache"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/mpi"
 )
 
 // watch is a job that remembers the window of a cache's buckets.
@@ -28,48 +31,48 @@ func (w *watch) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error
 	return made, err
 }
 
-// fastPath is what C needs to access a cache by itself, and its counters. They are in a window, so
-// that each rank can read the words of all:
-//
-//	segment of a rank  | fh_tally 0 | ... | fh_tally 15 |    each a cache line
+// fastPath is what C has counted: of each fh_tally of a handle the words.
 type fastPath struct {
-	shape  C.fh_shape
-	window rma.Window
-	rank   int
+	words []uint64
 }
 
 const tallyWords = int(unsafe.Sizeof(C.fh_tally{}) / 8)
 
-// newFastPath is nil where memory is not direct, or reads and writes take locks. Longer keys and
-// values than C has room for have counters and no shape. Collective.
-func newFastPath(ctx context.Context, c *cache.Cache, w *watch) (*fastPath, error) {
+// newFastPath lets C use a cache by itself, where its memory is direct or MPI moves words. It is
+// nil where reads and writes take locks. All ranks have one or none.
+func newFastPath(h *C.fh_handle, c *cache.Cache, w *watch) (*fastPath, error) {
 	if w.buckets == nil || c.Config().Mode != cache.LockFree {
 		return nil, nil
 	}
-	flat := core.Flat(w.buckets)
-	if flat == nil {
-		return nil, nil
+	tallies := C.fh_count(h)
+	if tallies == nil {
+		return nil, fmt.Errorf("farhash: counters of a cache: %w", syscall.ENOMEM)
 	}
-	counters, err := w.NewWindow(ctx, rma.Spec{Name: "libfarhash: counters of C",
-		Words: C.FH_STRIPES * tallyWords})
-	if err != nil {
-		return nil, err
-	}
-	f := &fastPath{window: counters, rank: w.Rank()}
 	if max(c.Config().KeySize, c.Config().ValueSize) <= 8*C.FH_FAST_WORDS {
-		f.shape = shapeOf(c.Config(), w, flat)
+		h.shape = shapeOf(c.Config(), w)
 	}
-	return f, nil
+	return &fastPath{unsafe.Slice((*uint64)(unsafe.Pointer(tallies)), C.FH_STRIPES*tallyWords)},
+		nil
 }
 
-func shapeOf(cfg cache.Config, w *watch, flat []uint64) C.fh_shape {
-	s := C.fh_shape{flat: (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(flat))),
-		ranks: C.uint64_t(w.Size()), segment: C.uint64_t(w.buckets.Len()),
-		groups:        C.uint64_t(cfg.Buckets / uint64(w.Size()*cfg.GroupBuckets)),
-		group_buckets: C.uint64_t(cfg.GroupBuckets),
-		key_words:     C.uint64_t((cfg.KeySize + 7) / 8),
-		value_words:   C.uint64_t((cfg.ValueSize + 7) / 8),
-		key_at:        1, ttl_ns: C.uint64_t(max(cfg.TTL, 0))}
+// shapeOf is all zeros where words are neither in memory nor moved by MPI.
+func shapeOf(cfg cache.Config, w *watch) (s C.fh_shape) {
+	flat := core.Flat(w.buckets)
+	s.flat = (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(flat)))
+	if flat == nil {
+		moves, ok := mpi.SinglesOf(w.buckets)
+		if !ok {
+			return s
+		}
+		s.near, s.window = (**C.uint64_t)(moves.Direct), moves.Window
+		s.get, s.put = (*C.fh_move)(moves.Get), (*C.fh_move)(moves.Put)
+	}
+	s.ranks, s.segment = C.uint64_t(w.Size()), C.uint64_t(w.buckets.Len())
+	s.groups = C.uint64_t(cfg.Buckets / uint64(w.Size()*cfg.GroupBuckets))
+	s.group_buckets = C.uint64_t(cfg.GroupBuckets)
+	s.key_words = C.uint64_t((cfg.KeySize + 7) / 8)
+	s.value_words = C.uint64_t((cfg.ValueSize + 7) / 8)
+	s.key_at, s.ttl_ns = 1, C.uint64_t(max(cfg.TTL, 0))
 	if cfg.TTL != 0 {
 		s.key_at = 2
 	}
@@ -78,33 +81,22 @@ func shapeOf(cfg cache.Config, w *watch, flat []uint64) C.fh_shape {
 	return s
 }
 
-// enable lets C use it.
-func (f *fastPath) enable(h *C.fh_handle) {
-	if f == nil {
-		return
+// count returns the words at this moment.
+func (f *fastPath) count() []uint64 {
+	now := make([]uint64, len(f.words))
+	for i := range now {
+		now[i] = atomic.LoadUint64(&f.words[i])
 	}
-	h.tallies = (*C.fh_tally)(unsafe.Pointer(unsafe.SliceData(f.window.Words(f.rank))))
-	h.shape = f.shape
+	return now
 }
 
-// addTo adds the counters of C on a rank.
-func (f *fastPath) addTo(s *cache.Counts, rank int) {
-	if f == nil {
-		return
-	}
-	words := f.window.Words(rank)
+// addTo adds counters that count has returned.
+func addTo(s *cache.Counts, words []uint64) {
 	for i := 0; i < len(words); i += tallyWords {
 		t := (*C.fh_tally)(unsafe.Pointer(&words[i]))
-		s.Hits += atomic.LoadUint64((*uint64)(&t.hits))
-		s.Misses += atomic.LoadUint64((*uint64)(&t.misses))
-		s.Inserted += atomic.LoadUint64((*uint64)(&t.inserted))
-		s.Updated += atomic.LoadUint64((*uint64)(&t.updated))
+		s.Hits += uint64(t.hits)
+		s.Misses += uint64(t.misses)
+		s.Inserted += uint64(t.inserted)
+		s.Updated += uint64(t.updated)
 	}
-}
-
-func (f *fastPath) close() error {
-	if f == nil {
-		return nil
-	}
-	return f.window.Close()
 }

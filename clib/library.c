@@ -126,10 +126,17 @@ fh_handle *fh_new(uint32_t kind, uint64_t number) {
 	return h;
 }
 
+fh_tally *fh_count(fh_handle *h) {
+	size_t bytes = FH_STRIPES * sizeof *h->tallies;
+	if ((h->tallies = aligned_alloc(sizeof *h->tallies, bytes)))
+		memset(h->tallies, 0, bytes);
+	return h->tallies;
+}
+
 void fh_retire(fh_handle *h) {
 	fh_handle *oldest = NULL;
 	h->closed = 1;
-	h->shape.flat = NULL;
+	h->shape.ranks = 0;
 	pthread_mutex_lock(&retired.lock);
 	if (retired.last)
 		retired.last->next = h;
@@ -142,6 +149,8 @@ void fh_retire(fh_handle *h) {
 		retired.n--;
 	}
 	pthread_mutex_unlock(&retired.lock);
+	if (oldest)
+		free(oldest->tallies);
 	free(oldest);
 }
 

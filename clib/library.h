@@ -13,10 +13,17 @@ enum { FH_JOB = 0x66686a31, FH_SET, FH_ELEMENTS, FH_STRINGS, FH_CACHE, FH_MAP, F
 // FH_FAST_WORDS is the longest key and the longest value of a cache that C accesses by itself.
 enum { FH_FAST_WORDS = 64 };
 
+// fh_move gets or puts words of a rank at an offset. It returns when that has ended, 0 if it is done.
+typedef int fh_move(void *window, int rank, int64_t offset, uint64_t *words, int64_t n);
+
 // A cache as C sees it.
 typedef struct {
-	uint64_t *flat; // all segments; NULL: there is no fast path
-	uint64_t ranks, segment, groups, group_words, bucket_words, group_buckets;
+	uint64_t *flat;  // all segments; NULL: each by itself
+	uint64_t **near; // by rank: a segment, or NULL for those that get and put are for
+	void *window;
+	fh_move *get, *put;
+	uint64_t ranks; // 0: there is no fast path
+	uint64_t segment, groups, group_words, bucket_words, group_buckets;
 	uint64_t key_words, value_words;
 	uint64_t key_at; // words before the key: the checksum, and where it is 2 the expiry
 	uint64_t ttl_ns; // 0: pairs that C puts do not expire
@@ -37,13 +44,16 @@ typedef struct fh_handle {
 	uint64_t number;      // of the value in Go
 	uint64_t bytes, more; // of a key or element; of a value
 	fh_shape shape;
-	fh_tally *tallies;
+	fh_tally *tallies; // FH_STRIPES of them
 	struct fh_handle *next;
 } fh_handle;
 
 // fh_new is NULL if there is no memory.
 fh_handle *fh_new(uint32_t kind, uint64_t number);
 void fh_retire(fh_handle *handle);
+
+// fh_count gives a handle counters; NULL if there is no memory.
+fh_tally *fh_count(fh_handle *handle);
 
 // fh_locks is told which descriptors have locks that a fork must not keep.
 void fh_locks(int fd, int open);

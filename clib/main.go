@@ -29,10 +29,11 @@
 // # The fast path
 //
 // A call of Go from C takes longer than a lookup in a cache. So fastpath.c does in C what most
-// single gets and puts of a lock-free cache in plain memory need: it reads the first group of a
-// key, which suffices if it has an empty bucket. All other cases go to Go. The arithmetic is
-// the same as in package cache; TestFastPath has both make the same calls, and compares answers and
-// places. make bench-clib has the calls with and without the fast path (get-by-Go, put-by-Go).
+// single gets and puts of a lock-free cache need, in plain memory or where MPI moves words
+// (mpi.SinglesOf): it reads the first group of a key, which suffices if it has an empty bucket. All
+// other cases go to Go. The arithmetic is the same as in package cache; TestFastPath has both make
+// the same calls, and compares answers and places. make bench-clib has the calls with and without
+// the fast path (get-by-Go, put-by-Go).
 //
 // # Which MPI
 //

@@ -17,7 +17,7 @@ int farhash_cache_get(farhash_cache *cache, const void *key, void *value) {
 	HANDLE(cache, FH_CACHE);
 	NEED(key);
 	NEED(value);
-	int seen = h->shape.flat ? fh_fast_get(h, key, value) : FH_UNKNOWN;
+	int seen = h->shape.ranks ? fh_fast_get(h, key, value) : FH_UNKNOWN;
 	return seen != FH_UNKNOWN ? seen : goCacheGet(h->number, BARE(key), value);
 }
 
@@ -25,7 +25,7 @@ int farhash_cache_put(farhash_cache *cache, const void *key, const void *value) 
 	HANDLE(cache, FH_CACHE);
 	NEED(key);
 	NEED(value);
-	int done = h->shape.flat ? fh_fast_put(h, key, value) : FH_UNKNOWN;
+	int done = h->shape.ranks ? fh_fast_put(h, key, value) : FH_UNKNOWN;
 	return done != FH_UNKNOWN ? done : goCachePut(h->number, BARE(key), BARE(value));
 }
 

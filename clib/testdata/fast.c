@@ -1,14 +1,23 @@
 // The fast path (fastpath.c) against package cache: two caches get the same calls, one as a program
 // makes them, the other in batches of one, which always go to Go. Both give the same answers and
-// have the same pairs in the same places. Usage: fast
+// have the same pairs in the same places. Usage: fast, or with -DBY_MPI: mpirun -n RANKS fast
+// THREADLEVEL, which has MPI move all words.
 
 #include <time.h>
 
+#ifdef BY_MPI
+#include "farhash_mpi.h"
+#endif
 #include "try.h"
 
 #include "../library.h"
 
-enum { KEYS = 300, CALLS = 3000, BUCKETS = 240, MAX = 8 * FH_FAST_WORDS };
+#ifdef BY_MPI
+enum { KEYS = 60, CALLS = 300, BUCKETS = 48, BY_MPI_ALONE = 1 };
+#else
+enum { KEYS = 300, CALLS = 3000, BUCKETS = 240, BY_MPI_ALONE = 0 };
+#endif
+enum { MAX = 8 * FH_FAST_WORDS };
 
 static uint8_t key[MAX + 1], value[MAX], seen[2][MAX];
 static fh_tally took; // how many calls have taken the fast path
@@ -17,7 +26,8 @@ static int expired;   // pairs
 static farhash_cache *make(farhash_job *job, farhash_cache_config config, int fast) {
 	farhash_cache *cache;
 	OK(farhash_cache_new(job, &config, &cache));
-	IS(fast, ((fh_handle *)cache)->shape.flat != NULL);
+	IS(fast, ((fh_handle *)cache)->shape.ranks != 0);
+	IS(fast && !BY_MPI_ALONE, ((fh_handle *)cache)->shape.flat != NULL);
 	return cache;
 }
 
@@ -76,7 +86,7 @@ static void same(farhash_job *job, farhash_cache_config config) {
 	for (uint64_t i = 0; farhash_job_rank(job) == 0 && i < CALLS; i++) {
 		fill(key, config.key_size, 1000 * (mix(i) % KEYS));
 		fill(value, config.value_size, 1000 * (mix(i) % 3) + 500);
-		if (config.ttl_seconds != 0 && i % 500 == 499)
+		if (config.ttl_seconds != 0 && i % (CALLS / 6) == CALLS / 6 - 1)
 			put_short(fast, go);
 		one_call(fast, go, config.value_size, mix(i) >> 40);
 		int32_t rank[2];
@@ -109,7 +119,7 @@ static void pairs_expire(farhash_job *job) {
 static int rank_main(farhash_job *job, void *argument) {
 	static const size_t sizes[] = {3, 7, 8, 9, 15, 16, 24, 33, 40, 63, 80, 104, 136, 511, MAX};
 	enum { N = sizeof sizes / sizeof *sizes };
-	for (size_t i = 0; i < 2 * N; i++)
+	for (size_t i = 0; i < 2 * N; i += BY_MPI_ALONE ? 5 : 1)
 		same(job, (farhash_cache_config){.key_size = sizes[i % N],
 			.value_size = sizes[(7 * i + 3) % N], .buckets = BUCKETS,
 			.group_buckets = i % 9, .choices = i % 4,
@@ -124,6 +134,24 @@ static int rank_main(farhash_job *job, void *argument) {
 	return argument != NULL;
 }
 
+#ifdef BY_MPI
+int main(int argc, char **argv) {
+	farhash_options hidden = {.one_sided = 1};
+	farhash_job *job;
+	int level, rank;
+	CLAIM(argc == 2);
+	MPI_Init_thread(&argc, &argv, atoi(argv[1]), &level);
+	OK(farhash_join_comm(MPI_COMM_WORLD, &hidden, &job));
+	rank = farhash_job_rank(job);
+	IS(0, rank_main(job, NULL));
+	OK(farhash_job_close(job));
+	CLAIM(rank > 0 || (took.hits && took.misses && took.inserted && took.updated && expired));
+	MPI_Finalize();
+	if (rank == 0)
+		puts("all is well");
+	return 0;
+}
+#else
 int main(void) {
 	OK(farhash_run(1, NULL, rank_main, NULL));
 	OK(farhash_run(3, NULL, rank_main, NULL));
@@ -131,3 +159,4 @@ int main(void) {
 	puts("all is well");
 	return 0;
 }
+#endif

@@ -66,6 +66,7 @@ extern int fh_is_ending; // in MPI_Finalize
 //	job.c       ranks that join, meet and leave
 //	queue.c     queues: operations from their start to their end
 //	calls.c     calls of MPI for them: queue.h
+//	single.c    single gets and puts for callers in C
 //	messages.c  messages of two ranks; under the lock, except fh_poll
 int fh_poll(fh_job *job); // takes messages if no other thread calls MPI
 int fh_receive(fh_job *job);

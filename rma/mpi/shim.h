@@ -74,6 +74,13 @@ int fh_wait(fh_queue *q, int slot, int spins);
 int fh_drain(fh_queue *q);
 void fh_free_queue(fh_queue *q);
 
+// Single operations of callers in C: fh_move of clib/library.h. After an error MPI may still access
+// the words.
+int fh_get_one(void *window, int rank, int64_t off, uint64_t *words, int64_t n);
+int fh_get_by_request(void *window, int rank, int64_t off, uint64_t *words, int64_t n);
+int fh_put_one(void *window, int rank, int64_t off, uint64_t *words, int64_t n);
+uint64_t **fh_near(fh_window *window); // NULL where MPI makes no windows
+
 void fh_serve(fh_job *job); // from now on all ranks send messages
 fr_inbox *fh_inbox(fh_job *job);
 void fh_limit(fh_job *job, int64_t bytes); // for requests of others

@@ -25,6 +25,9 @@ func JoinComm(context.Context, int32, Config) (rma.Job, error) { return nil, err
 // Start says how to build the engine.
 func Start(context.Context, Config) (stop func() error, err error) { return nil, errNotBuilt }
 
+// SinglesOf knows no window.
+func SinglesOf(rma.Window) (s Singles, ok bool) { return s, false }
+
 // Library is the version of the MPI library, "" without one.
 func Library() string { return "" }
 

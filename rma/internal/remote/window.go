@@ -32,6 +32,14 @@ func (w *Window) CPUAtomicsCoherent() bool { return w.Coherent }
 // Words is the segment of a rank of this host; nil for others and in a hidden window.
 func (w *Window) Words(rank int) []uint64 { return w.Views[rank] }
 
+// Inside is the window of the library, if that is the one of an engine; else nil.
+func (w *Window) Inside(engine string) unsafe.Pointer {
+	if w.engine != engine {
+		return nil
+	}
+	return w.C
+}
+
 // Close ends this rank's use of the window. The engine frees it when every rank has closed it, in
 // the next NewWindow or at the end of the job.
 func (w *Window) Close() error {

@@ -66,3 +66,9 @@ func Receive(from int) (int, error) {
 	err := fault("MPI_Recv", C.guest_receive(&number, C.int(from)))
 	return int(number), err
 }
+
+// Move calls a function of mpi.Singles.
+func Move(function, window unsafe.Pointer, rank, off int, words []uint64) error {
+	return fault("a single operation", C.guest_move(function, window, C.int(rank), C.int64_t(off),
+		(*C.uint64_t)(unsafe.SliceData(words)), C.int64_t(len(words))))
+}

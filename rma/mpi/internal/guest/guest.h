@@ -8,3 +8,4 @@ int guest_split(int color, int key, int *comm);
 int guest_forget(int comm);
 int guest_send(int number, int to);
 int guest_receive(int *number, int from);
+int guest_move(void *function, void *window, int rank, int64_t off, uint64_t *words, int64_t n);
