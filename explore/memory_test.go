@@ -121,7 +121,7 @@ func (m wide) Initial(out []uint64) []uint64 { return append(out, make([]uint64,
 func TestTableBytes(t *testing.T) {
 	maxRanks := 7
 	if invariant.Enabled {
-		maxRanks = 3
+		maxRanks = 5
 	}
 	for ranks := 1; ranks <= maxRanks; ranks += 2 {
 		for _, e := range []Encoding{EncodingFingerprint, EncodingTree, EncodingElement} {
