@@ -80,6 +80,15 @@ static void count(const fh_tally *tallies) {
 	}
 }
 
+// same_stats: MPI alone decides how often a bucket is read again.
+static void same_stats(const farhash_cache_stats *a, const farhash_cache_stats *b) {
+	CLAIM(a->hits == b->hits && a->misses == b->misses);
+	CLAIM(a->inserted == b->inserted && a->updated == b->updated && a->evicted == b->evicted);
+	CLAIM(a->deletes == b->deletes && a->deleted == b->deleted);
+	CLAIM(a->occupied == b->occupied);
+	CLAIM(BY_MPI_ALONE || memcmp(a, b, sizeof *a) == 0);
+}
+
 static void same(farhash_job *job, farhash_cache_config config) {
 	farhash_cache *fast = make(job, config, 1), *go = make(job, config, 1);
 	farhash_cache_stats stats[2];
@@ -98,7 +107,7 @@ static void same(farhash_job *job, farhash_cache_config config) {
 	OK(farhash_job_barrier(job));
 	OK(farhash_cache_all_stats(fast, NULL, &stats[0]));
 	OK(farhash_cache_all_stats(go, NULL, &stats[1]));
-	CLAIM(memcmp(&stats[0], &stats[1], sizeof *stats) == 0);
+	same_stats(&stats[0], &stats[1]);
 	if (farhash_job_rank(job) == 0)
 		count(((fh_handle *)fast)->tallies);
 	OK(farhash_cache_check(fast));
