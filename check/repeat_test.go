@@ -26,7 +26,7 @@ func TestNextForgets(t *testing.T) {
 	const states = 1 << 16
 	sizes := []int{1, 2, 4}
 	if invariant.Enabled {
-		sizes = sizes[1:2]
+		sizes = sizes[:1]
 	}
 	for _, ranks := range sizes {
 		for _, at := range []uint32{1, 1000, states - 1} {
