@@ -95,7 +95,7 @@ func (a *arcs) span(i int) (begin, end int) {
 	return int(a.begins.task(i)), end
 }
 
-// reverse finds which states lead to those of a log with these numbers, if all arcs from there are
+// reverse finds for each state of a log which states of it lead there, if all arcs from the log are
 // known and there is memory.
 func (a *arcs) reverse(log *levelLog) {
 	most := uint64(0)

@@ -104,8 +104,8 @@ func (c *control) witness(finding int) int { return c.found + witnessWords*(1+fi
 // finding is the word of a finding.
 func (c *control) finding(i int) int { return c.witness(c.findings) + i }
 
-// merged is the largest of each finding over all ranks, without those of ranks that are absent by
-// their error.
+// merged is the largest of each finding over all ranks. absent says by an error which ranks to leave
+// out.
 func (c *control) merged(ctx context.Context, absent func(err error) bool) ([]uint64, error) {
 	all := make([]uint64, c.findings)
 	if c.findings == 0 {
@@ -159,8 +159,8 @@ type counters [cellHeapBytes + 1]uint64
 // states is how many states were found.
 func (c *counters) states() uint64 { return c[cellCreated] + c[cellCreated+1] }
 
-// counts adds up the counters of the ranks, without those of ranks that are absent by their error.
-// whole: none was.
+// counts adds up the counters of all ranks. absent says by an error which ranks to leave out; whole
+// reports that there was none.
 func (c *control) counts(ctx context.Context, absent func(err error) bool) (
 	sums counters, whole bool, err error) {
 	whole = true

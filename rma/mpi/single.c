@@ -38,6 +38,8 @@ int fh_get_by_request(void *window, int rank, int64_t off, uint64_t *words, int6
 		fh_unlock();
 		sched_yield();
 		fh_lock();
+		if (w->job->gone)
+			err = FH_GONE;
 	}
 	return end(err);
 }
