@@ -175,10 +175,18 @@ func (e *entry) store(k *key, n Node) {
 	atomic.StoreUint64((*uint64)(&e.result), uint64(n))
 }
 
+// slowEntries is from how many entries on the cache grows half as fast. A large one takes long to
+// clear, and to read: each entry is a miss of the processor's caches.
+const slowEntries = 1 << 20
+
 // shouldGrow reports whether the cache is to grow, as half as many results were replaced as there
-// are entries: results that are computed again cost more than its memory.
+// are entries, or as many: results that are computed again cost more than its memory.
 func (c *cache) shouldGrow(replaced uint64) bool {
-	return replaced > uint64(len(c.entries)/2) && len(c.entries) < c.most
+	enough := len(c.entries)
+	if enough < slowEntries {
+		enough /= 2
+	}
+	return replaced > uint64(enough) && len(c.entries) < c.most
 }
 
 // growCache makes the cache four times as large, or as large as it may be, and keeps what it has.

@@ -53,7 +53,7 @@
 // An operation on two lists calls itself for the lists below and to the right, and keeps results in
 // a cache: four words for an operation with its arguments and the result. A result takes the place
 // of another one. The cache begins with 4096 entries and grows where results are replaced, up to an
-// eighth of MaxBytes.
+// eighth of MaxBytes; a large one grows later, as it takes long to clear and to read.
 //
 // Where several goroutines run, an entry is claimed by a compare-and-swap of its first word, and
 // carries a version there: who reads the same first word before and after the others has read an

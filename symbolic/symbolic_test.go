@@ -547,3 +547,21 @@ func (t *tester) nearest(n Node, of vectors) {
 		t.Fatal("a short vector has a nearest one")
 	}
 }
+
+// A cache grows when half of its entries were replaced, and a large one when all were, up to its
+// largest size.
+func TestCacheGrows(t *testing.T) {
+	for _, x := range []struct{ entries, replaced int }{
+		{firstEntries, firstEntries / 2}, {slowEntries / 4, slowEntries / 8},
+		{slowEntries, slowEntries}, {4 * slowEntries, 4 * slowEntries},
+	} {
+		c := cache{entries: make([]entry, x.entries), most: x.entries * 4}
+		enough := uint64(x.replaced)
+		if c.shouldGrow(enough) || !c.shouldGrow(enough+1) {
+			t.Errorf("%d entries do not grow after %d replaced ones", x.entries, x.replaced)
+		}
+		if c.most = x.entries; c.shouldGrow(2 * enough) {
+			t.Errorf("%d entries grow to more than the largest size", x.entries)
+		}
+	}
+}
