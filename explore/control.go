@@ -104,8 +104,8 @@ func (c *control) witness(finding int) int { return c.found + witnessWords*(1+fi
 // finding is the word of a finding.
 func (c *control) finding(i int) int { return c.witness(c.findings) + i }
 
-// merged is the largest of each finding over all ranks. absent says by an error which ranks to leave
-// out.
+// merged is the largest of each finding over all ranks. absent says by an error which ranks to
+// leave out.
 func (c *control) merged(ctx context.Context, absent func(err error) bool) ([]uint64, error) {
 	all := make([]uint64, c.findings)
 	if c.findings == 0 {
