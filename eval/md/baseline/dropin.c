@@ -31,8 +31,8 @@ static uint64_t hash(int length, const void *key)
 
 void table_open(uint64_t buckets)
 {
-	table = DHT_create(&(DHT_init_t){.key_size = sizeof((operation *)0)->key,
-		.data_size = sizeof((operation *)0)->value, .bucket_count = buckets,
+	table = DHT_create(&(DHT_init_t){.key_size = KEY_WORDS * sizeof(uint64_t),
+		.data_size = VALUE_WORDS * sizeof(uint64_t), .bucket_count = buckets,
 		.hash_func = hash, .comm = MPI_COMM_WORLD});
 	if (!table) {
 		fputs("drop-in: DHT_create failed\n", stderr);
@@ -48,11 +48,11 @@ void table_close(void)
 
 void table_end(void) {}
 
-void table_work(operation *all, uint64_t operations)
+void table_work(const operations *all)
 {
-	for (uint64_t i = 0; i < operations; i++)
-		if (all[i].put)
-			DHT_write(table, all[i].key, all[i].value, NULL, NULL);
+	for (uint64_t i = 0; i < all->n; i++)
+		if (all->puts[i])
+			DHT_write(table, all->keys[i], all->values[i], NULL, NULL);
 		else
-			all[i].found = DHT_read(table, all[i].key, all[i].value) == DHT_SUCCESS;
+			all->found[i] = DHT_read(table, all->keys[i], all->values[i]) == DHT_SUCCESS;
 }

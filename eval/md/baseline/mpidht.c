@@ -136,11 +136,11 @@ void table_end(void)
 	MPI_Win_free(&window);
 }
 
-void table_work(operation *all, uint64_t operations)
+void table_work(const operations *all)
 {
-	for (uint64_t i = 0; i < operations; i++)
-		if (all[i].put)
-			dht_write(all[i].key, all[i].value);
+	for (uint64_t i = 0; i < all->n; i++)
+		if (all->puts[i])
+			dht_write(all->keys[i], all->values[i]);
 		else
-			all[i].found = dht_read(all[i].key, all[i].value);
+			all->found[i] = dht_read(all->keys[i], all->values[i]);
 }

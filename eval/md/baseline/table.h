@@ -12,11 +12,12 @@
 #define VALUE_WORDS 13
 #endif
 
+/* Operations, an array for each of their parts. In each batch gets stand before puts. */
 typedef struct {
-	uint64_t number; /* of the key */
-	int put, found;
-	uint64_t key[KEY_WORDS], value[VALUE_WORDS];
-} operation;
+	uint64_t n, *numbers; /* of keys */
+	uint8_t *puts, *found; /* 1 or 0 */
+	uint64_t (*keys)[KEY_WORDS], (*values)[VALUE_WORDS];
+} operations;
 
 extern int rank, ranks, batch; /* batch: operations that may be done at once */
 
@@ -31,7 +32,7 @@ void table_close(void);
 /* table_end is called before MPI_Finalize. */
 void table_end(void);
 
-/* table_work carries operations out: puts put their value, gets set found and get theirs. */
-void table_work(operation *all, uint64_t operations);
+/* table_work does the operations: puts put their value, gets set found and get theirs. */
+void table_work(const operations *all);
 
 #endif

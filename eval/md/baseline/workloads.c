@@ -39,11 +39,11 @@ static void derive(uint64_t *words, int n, uint64_t seed)
 		words[i] = mix(seed += 0x9E3779B97F4A7C15);
 }
 
-static int right(const operation *o)
+static int right(const operations *all, uint64_t i)
 {
 	uint64_t want[VALUE_WORDS];
-	derive(want, VALUE_WORDS - 1, mix(o->number + 1) ^ mix(o->value[0]));
-	return memcmp(want, o->value + 1, (VALUE_WORDS - 1) * sizeof *want) == 0;
+	derive(want, VALUE_WORDS - 1, mix(all->numbers[i] + 1) ^ mix(all->values[i][0]));
+	return memcmp(want, all->values[i] + 1, (VALUE_WORDS - 1) * sizeof *want) == 0;
 }
 
 /* draw gives the number of a key: evenly, or by the sums of their weights. */
@@ -63,32 +63,42 @@ static uint64_t draw(uint64_t *state, const double *sums, uint64_t keys)
 	return low;
 }
 
-/* workload does writes of 20 operations to each 20, and reads for the rest. Reads alone ask
+/* generate draws writes of 20 operations to each 20, and reads for the rest. Reads alone ask
  * for the keys of the writes alone. */
-static void workload(const char *law, const char *name, int writes, operation *all,
-	uint64_t operations, const double *sums, uint64_t keys)
+static void generate(const operations *all, int writes, const double *sums, uint64_t keys)
 {
-	uint64_t state = mix(rank + 1) + (writes == 1), hits = 0, counts[4] = {0}, totals[4];
-	mismatches = 0;
-	for (uint64_t i = 0; i < operations; i++) {
-		operation *o = &all[i];
-		o->number = draw(&state, sums, keys);
-		o->put = mix(~state) % 20 < (uint64_t)writes;
-		o->found = 0;
-		derive(o->key, KEY_WORDS, o->number);
-		o->value[0] = (uint64_t)rank << 40 | ++stamps;
-		derive(o->value + 1, VALUE_WORDS - 1, mix(o->number + 1) ^ mix(o->value[0]));
+	uint64_t state = mix(rank + 1) + (writes == 1);
+	for (uint64_t from = 0, end; from < all->n; from = end) {
+		uint64_t front = from, back;
+		back = end = all->n - from < (uint64_t)batch ? all->n : from + batch;
+		while (front < back) {
+			uint64_t number = draw(&state, sums, keys);
+			int put = mix(~state) % 20 < (uint64_t)writes;
+			uint64_t i = put ? --back : front++, *value = all->values[i];
+			all->numbers[i] = number, all->puts[i] = put, all->found[i] = 0;
+			derive(all->keys[i], KEY_WORDS, number);
+			value[0] = (uint64_t)rank << 40 | ++stamps;
+			derive(value + 1, VALUE_WORDS - 1, mix(number + 1) ^ mix(value[0]));
+		}
 	}
+}
+
+static void workload(const char *law, const char *name, int writes, const operations *all,
+	const double *sums, uint64_t keys)
+{
+	uint64_t hits = 0, counts[4] = {0}, totals[4];
+	mismatches = 0;
+	generate(all, writes, sums, keys);
 	MPI_Barrier(MPI_COMM_WORLD);
 	double start = MPI_Wtime(), spent, longest;
-	table_work(all, operations);
+	table_work(all);
 	spent = MPI_Wtime() - start;
 	MPI_Barrier(MPI_COMM_WORLD);
-	for (uint64_t i = 0; i < operations; i++) {
-		hits += all[i].found;
-		counts[0] += all[i].found && !right(&all[i]);
+	for (uint64_t i = 0; i < all->n; i++) {
+		hits += all->found[i];
+		counts[0] += all->found[i] && !right(all, i);
 	}
-	counts[1] = hits, counts[2] = mismatches, counts[3] = operations;
+	counts[1] = hits, counts[2] = mismatches, counts[3] = all->n;
 	MPI_Reduce(counts, totals, 4, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
 	MPI_Reduce(&spent, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	if (rank == 0) {
@@ -103,16 +113,15 @@ static void workload(const char *law, const char *name, int writes, operation *a
 }
 
 /* laws does all workloads with uniform keys, and then with sums of weights. */
-static void laws(operation *all, uint64_t operations, const double *sums, uint64_t keys,
-	uint64_t buckets)
+static void laws(const operations *all, const double *sums, uint64_t keys, uint64_t buckets)
 {
 	for (int zipf = 0; zipf < 2; zipf++) {
 		const char *law = zipf ? "zipf" : "uniform";
 		const double *weights = zipf ? sums : NULL;
 		table_open(buckets);
-		workload(law, "write", 20, all, operations, weights, keys);
-		workload(law, "read", 0, all, operations, weights, keys);
-		workload(law, "mixed", 1, all, operations, weights, keys);
+		workload(law, "write", 20, all, weights, keys);
+		workload(law, "read", 0, all, weights, keys);
+		workload(law, "mixed", 1, all, weights, keys);
 		table_close();
 	}
 }
@@ -134,7 +143,7 @@ static void leave(int signal)
 
 int main(int argc, char **argv)
 {
-	unsigned long long operations = 100000, keys = 712500, runs = 1, buckets = 1 << 18,
+	unsigned long long n = 100000, keys = 712500, runs = 1, buckets = 1 << 18,
 		many = 1, *number;
 	int threads;
 	MPI_Init_thread(&argc, &argv, table_threads, &threads);
@@ -144,7 +153,7 @@ int main(int argc, char **argv)
 		unsigned long long value = flag == '?' ? 0 : strtoull(optarg, NULL, 10);
 		if (value < 1 || value > 1ull << 40)
 			fail("what is given must be numbers of 1 to 2^40");
-		number = flag == 'o' ? &operations : flag == 'k' ? &keys : flag == 'b' ? &buckets :
+		number = flag == 'o' ? &n : flag == 'k' ? &keys : flag == 'b' ? &buckets :
 			flag == 'a' ? &many : &runs;
 		*number = value;
 	}
@@ -152,13 +161,14 @@ int main(int argc, char **argv)
 		fail("a batch is at most 2^20 operations");
 	batch = (int)many;
 	double *sums = malloc(keys * sizeof *sums), sum = 0;
-	operation *all = malloc(operations * sizeof *all);
-	if (!sums || !all)
+	operations all = {n, malloc(n * sizeof *all.numbers), malloc(n), malloc(n),
+		malloc(n * sizeof *all.keys), malloc(n * sizeof *all.values)};
+	if (!sums || !all.numbers || !all.puts || !all.found || !all.keys || !all.values)
 		fail("there is not enough memory");
 	for (uint64_t i = 0; i < keys; i++)
 		sums[i] = sum += pow(i + 1, -0.99);
 	for (uint64_t run = 0; run < runs; run++)
-		laws(all, operations, sums, keys, buckets);
+		laws(&all, sums, keys, buckets);
 	signal(SIGALRM, leave); /* MPICH's may not return over TCP */
 	alarm(5);
 	table_end();
