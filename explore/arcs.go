@@ -1,6 +1,9 @@
 package explore
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // arcs are the arcs from the states of a log, as far as there is memory for them: from the first
 // states on. Where all of them are, so are the states of the log that lead to one of it.
@@ -13,13 +16,14 @@ type arcs struct {
 	marks    []uint64 // that arcs have, each once
 	ordinals map[uint64]uint64
 
-	tried        bool     // whether what follows was asked for; nil if it cannot be known
-	before       []uint32 // states that lead to one, one state after the other
-	beforeBegins []uint32 // by state: where they begin; the end follows
+	places []uint32 // by number, from 1 on: of the states of the log, then of those of other logs
+	known  int      // how many states have places
 
-	outer    []uint64 // a bit for each state: it leads to one of another log
-	expected []uint64 // in a sweep, the same: it is still visited
-	queue    []uint32 // those that are visited again
+	before       []uint32 // states of the log that lead to one, by its place
+	beforeBegins []uint32 // by place: where they begin; the end follows
+
+	expected []uint64 // in a sweep, a bit for each state: it is still visited
+	queue    []uint32 // states that are visited again
 }
 
 // An arc is a number below 1<<numberBits, and above it the ordinal of its marks.
@@ -95,64 +99,91 @@ func (a *arcs) span(i int) (begin, end int) {
 	return int(a.begins.task(i)), end
 }
 
-// reverse finds for each state of a log which states of it lead there, if all arcs from the log are
-// known and there is memory.
-func (a *arcs) reverse(log *levelLog) {
-	most := uint64(0)
-	for i := range log.n {
-		most = max(most, log.task(i))
-	}
-	bytes := 4*(most+3+uint64(log.n+a.to.n)) + 9*uint64(log.n) // with the queue and bits
-	if a.states() < log.n || bytes > a.room || uint64(max(a.to.n, log.n)) >= 1<<32-1 {
+// reverse finds for each state which ones of a log lead there, if all arcs from the log are known
+// and there is memory. First states have places as well.
+func (a *arcs) reverse(log *levelLog, first []uint64) {
+	most := uint64(a.to.n + log.n + len(first)) // places
+	if a.states() < log.n || most >= 1<<31 || !a.findPlaces(log, first) {
 		return
 	}
-	places := make([]uint32, most+1) // by number, from 1 on
-	for i := range log.n {
-		places[log.task(i)] = uint32(i + 1)
+	bytes := 4*uint64(a.known+2+a.to.n) + 9*uint64(log.n) // with the queue and bits
+	if bytes > a.room {
+		return
 	}
-	place := func(k int) uint32 {
-		if number := a.to.task(k) & (1<<numberBits - 1); number <= most {
-			return places[number]
-		}
-		return 0
-	}
-	begins := make([]uint32, log.n+2) // begins[i+2] counts what leads to state i, then less by one
+	a.room -= bytes
+	begins := make([]uint32, a.known+2) // begins[i+2] counts what leads to place i, then less
 	for k := range a.to.n {
-		if at := place(k); at > 0 {
-			begins[at+1]++
-		}
+		begins[a.place(k)+1]++
 	}
-	for i := range log.n {
+	for i := range a.known {
 		begins[i+2] += begins[i+1]
 	}
-	a.before, a.outer = make([]uint32, begins[log.n+1]), make([]uint64, log.n/64+1)
+	a.before = make([]uint32, a.to.n)
 	for i := range log.n {
 		begin, end := a.span(i)
 		for k := begin; k < end; k++ {
-			at := place(k)
-			if at == 0 {
-				a.outer[i/64] |= 1 << (i % 64)
-				continue
-			}
-			a.before[begins[at]] = uint32(i)
-			begins[at]++
+			at := &begins[a.place(k)]
+			a.before[*at] = uint32(i)
+			*at++
 		}
 	}
 	a.beforeBegins = begins
 	a.expected = make([]uint64, log.n/64+1)
 }
 
-// expect begins a sweep that visits the states of a log, and is told so. If it repeats the one
-// before, it need not visit those that lead to the log alone. It reports whether it visits states
-// again, which is when it asks what is expected.
-func (a *arcs) expect(log *levelLog, repeats bool) bool {
-	if !a.tried {
-		a.tried = true
-		a.reverse(log)
+// findPlaces gives places to the states of a log, to those that arcs lead to and to first ones, if
+// there is memory.
+func (a *arcs) findPlaces(log *levelLog, first []uint64) bool {
+	most := slices.Max(first)
+	for i := range log.n {
+		most = max(most, log.task(i))
 	}
+	for k := range a.to.n {
+		most = max(most, a.number(k))
+	}
+	bytes := 4 * (most + 1)
+	if bytes > a.room {
+		return false
+	}
+	a.room -= bytes
+	a.places, a.known = make([]uint32, most+1), log.n
+	for i := range log.n {
+		a.places[log.task(i)] = uint32(i + 1)
+	}
+	give := func(number uint64) {
+		if at := &a.places[number]; *at == 0 {
+			a.known++
+			*at = uint32(a.known)
+		}
+	}
+	for k := range a.to.n {
+		give(a.number(k))
+	}
+	for _, number := range first {
+		give(number)
+	}
+	return true
+}
+
+// number is where an arc leads to, and place the place of that, from 1 on.
+func (a *arcs) number(k int) uint64 { return a.to.task(k) & (1<<numberBits - 1) }
+func (a *arcs) place(k int) uint32  { return a.places[a.number(k)] }
+
+// placeOf is the place of a number; it is negative if it has none.
+func (a *arcs) placeOf(number uint64) int {
+	if number >= uint64(len(a.places)) {
+		return -1
+	}
+	return int(a.places[number]) - 1
+}
+
+// expect begins a sweep that visits the states of a log, and is told so; with all, each of them.
+// Else it visits those alone whose successors have changed at other ranks. It reports whether it
+// visits states again, which is when it asks what is expected.
+func (a *arcs) expect(all bool) bool {
 	for i := range a.expected {
-		if a.expected[i] = ^uint64(0); repeats {
-			a.expected[i] = a.outer[i]
+		if all {
+			a.expected[i] = ^uint64(0)
 		}
 	}
 	return a.expected != nil
@@ -168,16 +199,23 @@ func (a *arcs) visiting(i int) {
 	}
 }
 
-// changed has those states visited again that lead to one, unless that is still to come.
-func (a *arcs) changed(i int) {
+// changed has those states visited again that lead to a place, unless that is still to come.
+func (a *arcs) changed(place int) {
 	if a.expected == nil {
 		return
 	}
-	for _, at := range a.before[a.beforeBegins[i]:a.beforeBegins[i+1]] {
+	for _, at := range a.before[a.beforeBegins[place]:a.beforeBegins[place+1]] {
 		if bit := uint64(1) << (at % 64); a.expected[at/64]&bit == 0 {
 			a.expected[at/64] |= bit
 			a.queue = append(a.queue, at)
 		}
+	}
+}
+
+// heard has those states visited in the next sweep that lead to a place.
+func (a *arcs) heard(place int) {
+	for _, at := range a.before[a.beforeBegins[place]:a.beforeBegins[place+1]] {
+		a.expected[at/64] |= 1 << (at % 64)
 	}
 }
 

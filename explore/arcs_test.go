@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -91,8 +92,9 @@ func TestArcsOfRandomGraphs(t *testing.T) {
 		_, level := reached(next, labels, 0)
 		room := []uint64{1 << 30, 1 << 30, 0, rng.Uint64N(2000)}[i/len(all)%4]
 		width := 2 + i%2
+		hand := new(explore.Hand)
 		s.opts.After = func(ctx context.Context, states *explore.States) error {
-			err := states.Open(ctx, width)
+			err := errors.Join(states.Deal(ctx, hand), states.Open(ctx, width))
 			if err != nil {
 				return err
 			}
@@ -176,6 +178,80 @@ func TestArcsAreFollowed(t *testing.T) {
 			return err
 		}
 		mustSearchModel(t, setting{ranks: 1, opts: explore.Options{After: after}}, m)
+	}
+}
+
+// Ranks tell each other what they have changed: a repeated sweep visits the states alone that lead
+// there. A chain has a sweep for each pair of arcs between ranks, and few visits in all.
+func TestChangesAreFollowed(t *testing.T) {
+	const n = 200
+	m := &marked{&labelled{graph: *chain(n), labels: func(s uint64) uint64 {
+		if s == n-1 {
+			return 7
+		}
+		return 0
+	}}, new(atomic.Int64)}
+	for _, s := range []setting{{ranks: 3}, {ranks: 3, hidden: true}, {ranks: 4, hosts: 2}} {
+		hand, visits := new(explore.Hand), new(atomic.Int64)
+		s.opts.After = func(ctx context.Context, states *explore.States) error {
+			if err := errors.Join(states.Deal(ctx, hand), states.Open(ctx, 2)); err != nil {
+				return err
+			}
+			v := &remembering{next: func(s uint64) []uint64 { return m.next(s, nil) }}
+			v.labels = m.labels
+			_, words, err := states.Sweep(ctx, v)
+			v.words, v.visits = true, 0
+			for again, changed := false, uint64(1); err == nil && changed != 0; again = true {
+				changed, words, err = states.SweepWords(ctx, v, again)
+			}
+			if err == nil && (words[0] != 7 || v.failed != "") {
+				t.Errorf("%v: %q, %v", s, v.failed, words)
+			}
+			visits.Add(int64(v.visits))
+			return err
+		}
+		mustSearchModel(t, s, m)
+		if visits.Load() > 3*n {
+			t.Errorf("%v: %d visits of %d states", s, visits.Load(), n)
+		}
+	}
+}
+
+// A rank sees the words that others have given their states, once these are published.
+func TestPublish(t *testing.T) {
+	const n = 100
+	m := &marked{&labelled{graph: *chain(n), labels: func(s uint64) uint64 { return s * s }},
+		new(atomic.Int64)}
+	for _, s := range []setting{{ranks: 3}, {ranks: 3, hidden: true}, {ranks: 4, hosts: 2}} {
+		hand := new(explore.Hand)
+		s.opts.After = func(ctx context.Context, states *explore.States) error {
+			v := &remembering{next: func(s uint64) []uint64 { return m.next(s, nil) }}
+			v.labels = m.labels
+			err := errors.Join(states.Deal(ctx, hand), states.Open(ctx, 2))
+			if err == nil {
+				_, _, err = states.Sweep(ctx, v)
+			}
+			if v.words = true; err == nil {
+				_, _, err = states.SweepWords(ctx, v, false)
+			}
+			if err == nil {
+				_, _, err = states.Each(ctx, func(words []uint64) uint64 {
+					words[0] = words[1]
+					return 1
+				})
+			}
+			if err == nil {
+				err = states.Publish(ctx)
+			}
+			for i := uint64(0); err == nil && i < n; i++ {
+				var at explore.Visit
+				if at, err = states.Look(ctx, []uint64{i}); err == nil && at.Words[0] != i+1 {
+					t.Errorf("%v: state %d has words %v", s, i, at.Words)
+				}
+			}
+			return err
+		}
+		mustSearchModel(t, s, m)
 	}
 }
 

@@ -39,8 +39,6 @@ const (
 	cellDeadlocks = 5
 	cellHeapBytes = 6 // most bytes of frontier and log so far
 
-	cellShared = 7 // two banks: a word that the ranks compare, and why the rank has failed
-
 	cellLoaded  = 11 // states that this rank has taken from a checkpoint
 	cellWaiting = 12 // and 13: how many of them wait for this level and for the next
 
@@ -55,7 +53,11 @@ const (
 	cellTables     = 20 // pages of the two tables
 	cellPeakTables = 21 // most bytes of them so far
 
-	cellTrace = 24 // two banks: level, state...; then witnesses and findings
+	// Two banks of each rank: two words that the ranks compare, and why the rank has failed.
+	cellShared  = 24
+	sharedWords = 3
+
+	cellTrace = 30 // two banks: level, state...; then witnesses and findings
 )
 
 // levelEnd is set in the level word when nothing is left to expand.
@@ -321,46 +323,54 @@ func (w *worker) publishFindings(ctx context.Context) error {
 // rank gets an error. Banks take turns, so that nobody overwrites what another still reads.
 // Collective.
 func (s *search) share(ctx context.Context, mine uint64, failure error) ([]uint64, error) {
-	bank := cellShared + s.rounds%2*2
+	words, _, err := s.sharePair(ctx, mine, 0, failure)
+	return words, err
+}
+
+// sharePair is share for two words of each rank.
+func (s *search) sharePair(ctx context.Context, first, second uint64, failure error) (firsts,
+	seconds []uint64, err error) {
+	bank := cellShared + s.rounds%2*sharedWords
 	s.rounds++
 	why := uint64(0)
 	if failure != nil {
 		why = uint64(reasonOf(failure))
 	}
-	err := s.control.set(ctx, bank, mine)
-	if err == nil {
-		err = s.control.set(ctx, bank+1, why)
+	for i, word := range []uint64{first, second, why} {
+		if err == nil {
+			err = s.control.set(ctx, bank+i, word)
+		}
 	}
 	if err == nil {
 		err = s.job.Barrier(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(failure, err)
+		return nil, nil, errors.Join(failure, err)
 	}
-	words, peer, err := s.shared(ctx, bank)
+	firsts, seconds = make([]uint64, s.job.Size()), make([]uint64, s.job.Size())
+	peer, err := s.shared(ctx, bank, firsts, seconds)
 	if err == nil && peer != nil {
 		err = s.job.Barrier(ctx) // nobody closes what others still read
 	}
-	if failure != nil {
-		return nil, failure
+	switch err = errors.Join(peer, err); {
+	case failure != nil:
+		return nil, nil, failure
+	case err != nil:
+		return nil, nil, err
 	}
-	return words, errors.Join(peer, err)
+	return firsts, seconds, nil
 }
 
 // shared reads a bank of all ranks. peer says which has failed.
-func (s *search) shared(ctx context.Context, bank int) (words []uint64, peer, err error) {
-	words = make([]uint64, s.job.Size())
-	err = s.control.Gather(ctx, bank, 2, func(rank int, of []uint64, err error) error {
-		if err == nil && peer == nil && of[1] != 0 {
-			peer = stopReason(of[1]).failed(rank)
+func (s *search) shared(ctx context.Context, bank int, firsts, seconds []uint64) (peer, err error) {
+	err = s.control.Gather(ctx, bank, sharedWords, func(rank int, of []uint64, err error) error {
+		if why := of[2]; err == nil && peer == nil && why != 0 {
+			peer = stopReason(why).failed(rank)
 		}
-		words[rank] = of[0]
+		firsts[rank], seconds[rank] = of[0], of[1]
 		return err
 	})
-	if err != nil || peer != nil {
-		return nil, peer, err
-	}
-	return words, nil, nil
+	return peer, err
 }
 
 // stopReason is why all ranks stop before the end.

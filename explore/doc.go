@@ -113,8 +113,13 @@
 // that need no more than words do not expand states whose arcs are known ([States.SweepWords]). If
 // all arcs of a rank are, it also notes which of its states lead to each, 4 bytes an arc and 17 to
 // 23 a state. Where a state changes, these are visited again in the same sweep. So one rank needs
-// no second sweep. Several ranks repeat it until none changes anything, for the states alone that
-// lead to states of other ranks.
+// no second sweep. Several ranks repeat it until none changes anything. Each lists the numbers of
+// the states that it has changed in a sweep, 8 bytes a state, and reads the lists of the others:
+// then it visits the states alone that lead there.
+//
+// Where ranks are on several hosts, a list has the words as well, and each rank keeps the words of
+// its states and of those that its arcs lead to. A sweep then sends nothing but lists, and what it
+// has changed is in the window once it is published ([States.Publish]).
 //
 // The states are numbered by a set of elements of 8 bytes, their names, whose references are the
 // numbers. It takes 19 bytes a state, and a list of numbers 8. States that are elements have

@@ -32,11 +32,15 @@ type States struct {
 	first    []uint64      // the numbers of the initial states
 	window   rma.Window
 	segments [][]uint64 // of window, by rank; nil where they are not addressable
-	q        rma.Queue  // for the others; nil if there are none
+	remote   bool       // some rank cannot address all
+	q        rma.Queue  // for what is not addressable; nil if there is nothing
 	buf      rma.Buf
 	flights  []rma.Handle
-	up       bool // the next sweep goes through the log from its beginning
+	up       bool  // the next sweep goes through the log from its beginning
+	into     []int // where the words of each flight belong, of gets
 	arcs     *arcs
+	changes  *changes // nil unless all ranks follow them
+	followed bool     // whether ranks have tried to
 
 	at     Visit
 	tasks  []uint64 // of the states at hand
@@ -105,6 +109,7 @@ func (s *search) answerAfter(ctx, uncancelled context.Context, res *Result) erro
 	}
 	err = errors.Join(err, ignoreLost(all.close()))
 	res.Swept.Elapsed = time.Since(begun)
+
 	return err
 }
 
@@ -125,7 +130,7 @@ func (s *States) close() error {
 	if s.numbers != nil {
 		err = errors.Join(err, s.numbers.Close())
 	}
-	return errors.Join(err, s.mine.close(), s.arcs.close())
+	return errors.Join(err, s.changes.close(), s.mine.close(), s.arcs.close())
 }
 
 // Open gives each state so many words. It is called once. Collective.
@@ -155,15 +160,18 @@ func (s *States) Open(ctx context.Context, width int) error {
 	if err != nil {
 		return err
 	}
-	remote := false
+	remote := uint64(0)
 	for rank := range s.job.Size() {
 		s.segments = append(s.segments, s.window.Words(rank))
-		remote = remote || s.segments[rank] == nil
+		if s.segments[rank] == nil {
+			remote = 1
+		}
 	}
-	if remote {
+	if remote > 0 {
 		failure = s.openQueue()
 	}
-	_, err = s.share(ctx, 0, failure)
+	all, err = s.share(ctx, remote, failure)
+	s.remote = slices.Contains(all, 1)
 	return err
 }
 
@@ -222,11 +230,7 @@ func (s *States) number(ctx context.Context, failure error) error {
 
 // sums adds up two numbers over the ranks.
 func (s *States) sums(ctx context.Context, a, b uint64, failure error) (x, y uint64, err error) {
-	first, err := s.share(ctx, a, failure)
-	if err != nil {
-		return 0, 0, err
-	}
-	second, err := s.share(ctx, b, nil)
+	first, second, err := s.sharePair(ctx, a, b, failure)
 	for rank := range second {
 		x, y = x+first[rank], y+second[rank]
 	}
@@ -284,8 +288,12 @@ func (s *States) place(number uint64) (rank, off int) {
 
 // read reads the words of states.
 func (s *States) read(ctx context.Context, numbers, words []uint64) error {
-	width, begin := s.width, 0
+	width := s.width
 	for i, number := range numbers {
+		if known := s.changes.copied(number); known != nil {
+			copy(words[i*width:], known)
+			continue
+		}
 		rank, off := s.place(number)
 		if segment := s.segments[rank]; segment != nil {
 			for k := range width {
@@ -295,37 +303,55 @@ func (s *States) read(ctx context.Context, numbers, words []uint64) error {
 		}
 		n := len(s.flights)
 		s.flights = append(s.flights, s.q.Get(s.buf[n*width:][:width], s.window, rank, off))
-		if n+1 == readDepth {
-			if err := s.land(ctx, numbers[begin:i+1], words[begin*width:]); err != nil {
+		if s.into = append(s.into, i); n+1 == readDepth {
+			if err := s.land(ctx, words); err != nil {
 				return err
 			}
-			begin = i + 1
 		}
 	}
-	return s.land(ctx, numbers[begin:], words[begin*width:])
+	if len(s.into) == 0 {
+		return nil
+	}
+	return s.land(ctx, words)
 }
 
-// land waits for what is in flight, the words of some states, those that are not addressable.
-func (s *States) land(ctx context.Context, numbers, words []uint64) error {
+// land waits for what is in flight. What was read are words of states.
+func (s *States) land(ctx context.Context, words []uint64) error {
 	if len(s.flights) == 0 {
 		return nil
 	}
 	err := core.Await(ctx, s.q, s.flights...)
-	s.flights = s.flights[:0]
-	n := 0
-	for i, number := range numbers {
-		if rank, _ := s.place(number); s.segments[rank] == nil && words != nil {
-			copy(words[i*s.width:][:s.width], s.buf[n*s.width:])
-			n++
-		}
+	for n, i := range s.into {
+		copy(words[i*s.width:][:s.width], s.buf[n*s.width:])
 	}
+	s.flights, s.into = s.flights[:0], s.into[:0]
 	return err
 }
 
-// write writes the words of a state.
+// write writes the words of a state of the log, if they have changed.
 func (s *States) write(ctx context.Context, number uint64, words []uint64) error {
 	rank, off := s.place(number)
-	if segment := s.segments[rank]; segment != nil {
+	segment := s.segments[rank]
+	if known := s.changes.copied(number); known != nil {
+		if slices.Equal(known, words) {
+			return nil
+		}
+		copy(known, words)
+		s.changes.note(number)
+		return nil
+	}
+	if segment != nil && equalShared(segment[off:], words) {
+		return nil
+	}
+	s.changes.note(number)
+	return s.store(ctx, number, words)
+}
+
+// store writes the words of a state into the window.
+func (s *States) store(ctx context.Context, number uint64, words []uint64) error {
+	rank, off := s.place(number)
+	segment := s.segments[rank]
+	if segment != nil {
 		for k, word := range words {
 			atomic.StoreUint64(&segment[off+k], word)
 		}
@@ -336,9 +362,19 @@ func (s *States) write(ctx context.Context, number uint64, words []uint64) error
 	copy(from, words)
 	s.flights = append(s.flights, s.q.Put(from, s.window, rank, off))
 	if n+1 == readDepth {
-		return s.land(ctx, nil, nil)
+		return s.land(ctx, nil)
 	}
 	return nil
+}
+
+// equalShared reports whether shared memory begins with some words.
+func equalShared(shared, words []uint64) bool {
+	for k, word := range words {
+		if atomic.LoadUint64(&shared[k]) != word {
+			return false
+		}
+	}
+	return true
 }
 
 // Sweep visits each open state once, on the rank that has logged it. It returns which bits visitors
@@ -353,8 +389,8 @@ func (s *States) Sweep(ctx context.Context, v Visitor) (changed uint64, initial 
 // remembered from a Sweep of all states. A visit returns bits only if it has changed words. Then
 // states that lead there are visited again, where these are remembered. A sweep that repeats the
 // one before, with a visitor that is as it was and words that only visits have changed, visits the
-// states alone whose successors may have changed. If there would be none in another one, no bits
-// are returned.
+// states alone whose successors have changed at other ranks. If there would be none in another one,
+// no bits are returned.
 func (s *States) SweepWords(ctx context.Context, v Visitor, repeats bool) (changed uint64,
 	initial []uint64, err error) {
 	return s.sweepFor(ctx, v, true, repeats)
@@ -363,15 +399,24 @@ func (s *States) SweepWords(ctx context.Context, v Visitor, repeats bool) (chang
 func (s *States) sweepFor(ctx context.Context, v Visitor, words, repeats bool) (changed uint64,
 	initial []uint64, err error) {
 	uncancelled := context.WithoutCancel(ctx)
+	if words {
+		if err := s.follow(uncancelled); err != nil {
+			return 0, nil, err
+		}
+	}
 	changed, failure := s.sweep(ctx, uncancelled, v, words, repeats)
 	s.swept.Sweeps++
 	return s.summed(uncancelled, changed, failure)
 }
 
-// summed is what all ranks have found out.
+// summed is what all ranks have found out, and tells them what this rank has changed.
 func (s *States) summed(ctx context.Context, changed uint64, failure error) (sum uint64,
 	initial []uint64, err error) {
-	all, err := s.share(ctx, changed, failure)
+	told := uint64(0)
+	if failure == nil {
+		told, failure = s.tell(ctx)
+	}
+	all, lists, err := s.sharePair(ctx, changed, told, failure)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -382,8 +427,10 @@ func (s *States) summed(ctx context.Context, changed uint64, failure error) (sum
 		return 0, nil, s.unanswered(Interrupted, "not all was answered yet")
 	}
 	initial = make([]uint64, len(s.first)*s.width)
-	failure = s.read(ctx, s.first, initial)
-	_, err = s.share(ctx, 0, failure) // nobody changes them before
+	if failure = s.hear(ctx, lists); failure == nil {
+		failure = s.read(ctx, s.first, initial)
+	}
+	_, err = s.share(ctx, 0, failure) // nobody changes what was read before
 	return sum, initial, err
 }
 
@@ -391,7 +438,7 @@ func (s *States) summed(ctx context.Context, changed uint64, failure error) (sum
 func (s *States) sweep(ctx, uncancelled context.Context, v Visitor, words, repeats bool) (
 	changed uint64, err error) {
 	n, most := s.mine.n, s.blocks*blockTasks
-	again := words && s.arcs.expect(s.mine, repeats)
+	again := words && s.arcs.expect(!repeats || s.changes == nil)
 	s.up = !s.up && !again
 	for k := 0; k < n || again && s.arcs.queued(); {
 		s.index = s.index[:0]
@@ -486,7 +533,7 @@ func (s *States) visit(ctx context.Context, v Visitor, remembered bool) (changed
 		if err := s.successors(from, remembered); err != nil {
 			return 0, err
 		}
-		if s.q != nil {
+		if s.distant() {
 			for k := range s.ends {
 				s.arcs.visiting(s.index[from+k])
 			}
@@ -518,7 +565,7 @@ func (s *States) visitSome(ctx context.Context, v Visitor, from int, remembered 
 		if s.marker != nil {
 			s.at.Marks = s.marks[begin:end]
 		}
-		if s.q != nil {
+		if s.distant() {
 			s.at.NextWords = s.next[begin*s.width : end*s.width]
 		} else { // what this rank has just changed counts
 			s.arcs.visiting(s.index[i])
@@ -537,8 +584,11 @@ func (s *States) visitSome(ctx context.Context, v Visitor, from int, remembered 
 		}
 		begin = end
 	}
-	return changed, s.land(ctx, nil, nil)
+	return changed, s.land(ctx, nil)
 }
+
+// distant reports whether reading the words of one state takes as long as of many.
+func (s *States) distant() bool { return s.q != nil && !s.changes.copies() }
 
 // successors finds the numbers of the successors of states at hand, from one on, until a batch of
 // them is full or none is left.
@@ -625,7 +675,7 @@ func (s *States) each(ctx context.Context, use func(words []uint64) uint64) (cha
 				return 0, err
 			}
 		}
-		if err := s.land(ctx, nil, nil); err != nil {
+		if err := s.land(ctx, nil); err != nil {
 			return 0, err
 		}
 	}
@@ -635,7 +685,22 @@ func (s *States) each(ctx context.Context, use func(words []uint64) uint64) (cha
 // Initials is the number of initial states.
 func (s *States) Initials() int { return len(s.first) }
 
-// Look is a visit of a state that changes nothing, in memory of its own, by this rank alone.
+// Publish writes what sweeps have changed for Look, which needs it after each. Collective.
+func (s *States) Publish(ctx context.Context) error {
+	var err error
+	ctx = context.WithoutCancel(ctx)
+	if s.changes.copies() {
+		for i := 0; i < s.mine.n && err == nil; i++ {
+			err = s.store(ctx, s.mine.task(i), s.changes.known[i*s.width:][:s.width])
+		}
+		err = errors.Join(err, s.land(ctx, nil))
+	}
+	_, err = s.share(ctx, 0, err)
+	return err
+}
+
+// Look is a visit of a state that changes nothing, in memory of its own, by this rank alone. It
+// sees the words that were published.
 func (s *States) Look(ctx context.Context, state []uint64) (at Visit, err error) {
 	n := s.search.words
 	all, marks, err := s.lookAt(state)

@@ -54,9 +54,9 @@ func TestStatesOfRandomGraphs(t *testing.T) {
 		if s.opts.Encoding == explore.EncodingFingerprint {
 			continue
 		}
-		width := 2 + i%3
+		width, hand := 2+i%3, new(explore.Hand)
 		s.opts.After = func(ctx context.Context, states *explore.States) error {
-			if err := states.Open(ctx, width); err != nil {
+			if err := errors.Join(states.Deal(ctx, hand), states.Open(ctx, width)); err != nil {
 				return err
 			}
 			v := &labelling{labels: func(s uint64) uint64 { return labels[s] }}

@@ -174,6 +174,9 @@ func (s *solver) show(ctx context.Context, q *question, initial []uint64, width 
 	if p == nil {
 		return nil, nil
 	}
+	if err := s.states.Publish(ctx); err != nil {
+		return nil, err
+	}
 	for i := range s.states.Initials() {
 		if bitAt(initial[i*width:], p.leads+p.start) {
 			r := &left{s.states, p, map[string]*explore.Visit{}}
