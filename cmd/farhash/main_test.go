@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/check"
 	"github.com/farhash/farhash/petri"
 )
 
@@ -29,6 +30,11 @@ func TestMain(m *testing.M) {
 		if path := os.Getenv(peakVariable); path != "" {
 			os.Exit(runForPeak(path))
 		}
+		if len(os.Args) > 1 && strings.HasSuffix(os.Args[1], turns.Name) {
+			unfair := turns
+			unfair.Name, unfair.Fair = "unfair-"+turns.Name, nil
+			check.Main(turns, unfair) // does not return
+		}
 		main() // does not return
 	}
 	if os.Getenv("GORACE") == "" {
@@ -37,6 +43,21 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// turns has three counters that run in circles, each by an action that is to be fair.
+var turns = check.Model[[3]uint8]{Name: "turns", Init: [][3]uint8{{}}, Deadlocks: true,
+	Fair: []string{"0 steps", "1 steps", "2 steps"},
+	Next: func(s [3]uint8, emit func(string, [3]uint8)) {
+		for i, action := range []string{"0 steps", "1 steps", "2 steps"} {
+			next := s
+			next[i] = (s[i] + 1) % turnLength
+			emit(action, next)
+		}
+	},
+	Properties: []check.Property[[3]uint8]{check.AlwaysEventually("comes round",
+		func(s [3]uint8) bool { return s[0] == turnLength/2 })}}
+
+const turnLength = 20
 
 func noteRank(path string) error {
 	if os.Getenv("FARHASH_JOB") == "" {

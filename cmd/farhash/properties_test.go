@@ -86,10 +86,10 @@ func TestExplorePropertyFile(t *testing.T) {
 	}
 }
 
-// Formulas of CTL and LTL are answered on goroutines and processes, together with others.
-func TestExplorePaths(t *testing.T) {
-	path := family(t, "philosophers", "4")
-	file := filepath.Join(t.TempDir(), "p.xml")
+// pathFormulas is a file of formulas of CTL and LTL for four philosophers, with their answers.
+func pathFormulas(t *testing.T) (file string, want map[string]any) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "p.xml")
 	eats := "<is-fireable><transition>End_1</transition></is-fireable>"
 	var text strings.Builder
 	for i, formula := range []string{
@@ -106,7 +106,13 @@ func TestExplorePaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"P-0": true, "P-1": false, "P-2": false, "P-3": true}
+	return file, map[string]any{"P-0": true, "P-1": false, "P-2": false, "P-3": true}
+}
+
+// Formulas of CTL and LTL are answered on goroutines and processes, together with others.
+func TestExplorePaths(t *testing.T) {
+	path := family(t, "philosophers", "4")
+	file, want := pathFormulas(t)
 	for _, args := range [][]string{{"explore", path, "-n", "3", "--properties", file},
 		launched(t, "2", "explore", path, "--properties", file)} {
 		if got := answers(t, args...); !maps.Equal(got, want) {

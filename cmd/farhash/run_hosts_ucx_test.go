@@ -111,3 +111,30 @@ func TestUCXTwoHosts(t *testing.T) {
 		}
 	}
 }
+
+// Properties along paths are answered on two hosts as on one: formulas of CTL and LTL of a net, and
+// with fair actions of a model, whose counterexample is a lasso.
+func TestUCXPathsTwoHosts(t *testing.T) {
+	hosts := newHostPair(t, 2)
+	path := family(t, "philosophers", "4")
+	file, want := pathFormulas(t)
+	hosts.start("explore", path, "--properties", file, "--json")
+	hosts.finish(0, 0)
+	for _, p := range object(t, hosts.both[0])["properties"].([]any) {
+		p := p.(map[string]any)
+		if name := p["name"].(string); p["answer"] != want[name] {
+			t.Errorf("%s: %v, want %v", name, p["answer"], want[name])
+		}
+	}
+	for name, code := range map[string]int{"turns": 0, "unfair-turns": 12} {
+		hosts.start(name, "--json")
+		hosts.finish(code, 0) // rank 0 has the answer
+		got := object(t, hosts.both[0])
+		answer := got["properties"].([]any)[0].(map[string]any)["answer"]
+		lasso, _ := got["path"].([]any)
+		if got["ranks"] != 4. || answer != (code == 0) ||
+			(code == 0) != (len(lasso) == 0 && got["back"] == nil && got["complete"] == true) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
