@@ -117,14 +117,17 @@ func (x *exchange) offer(ctx context.Context, slot int, blocks ...block) error {
 // ranks did, their messages would grow with the square of the ranks.
 const (
 	claimRanks = 64
-	askedRanks = 8
+	askedRanks = 2
+	askedAll   = 8 // so many ranks are all read
 )
 
 // reads reports how many ranks a rank without work reads at a time.
 func reads(w rma.Window) int {
 	for rank := range w.Size() {
-		if w.Words(rank) == nil {
-			return min(askedRanks, w.Size())
+		if n := w.Size(); w.Words(rank) == nil && n > askedAll {
+			return askedRanks
+		} else if w.Words(rank) == nil {
+			return n
 		}
 	}
 	return min(claimRanks, w.Size())
@@ -133,7 +136,7 @@ func reads(w rma.Window) int {
 // turns is in how many rounds a rank without work asks once whether a level is over: often enough
 // for one of all ranks to ask in about each round, as that reads words of every rank.
 func turns(w rma.Window) int {
-	if n := reads(w); n < w.Size() && n <= askedRanks {
+	if n := reads(w); n < min(w.Size(), claimRanks) {
 		return w.Size()
 	}
 	return (w.Size() + claimRanks - 1) / claimRanks
