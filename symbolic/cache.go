@@ -33,7 +33,9 @@ const (
 	opSaturateBy // of a run
 	opImageSaturate
 	opLoopsBy // of a run
-	opFireAll // these are not in the cache
+	opChain
+	opChainBy
+	opFireAll
 	opImages
 	operations
 )

@@ -15,7 +15,7 @@ func (s *Store) ReachBy(from Node, by []Relation, strategy Strategy) (Node, erro
 		case Loops:
 			return w.loopsBy(from, 0, 0)
 		case Chaining:
-			return w.fixpoint(from, w.eachImage)
+			return w.fixpoint(from, func(n Node) Node { return w.chainBy(n, 0, 0) })
 		}
 		return w.levelsBy(from)
 	})
@@ -48,15 +48,32 @@ func (s *Store) begunBy(by []Relation) {
 	s.relations.run = newRun(s, by, func(r Relation) int { return all[r].top })
 }
 
-// eachImage adds to a set what follows by one relation after the other.
-func (w *worker) eachImage(n Node) Node {
-	for _, r := range w.relations.run.order {
+// chainBy adds to a set what follows by one relation after the other, from a number on; they begin
+// at a level or below it.
+func (w *worker) chainBy(n Node, first, level int) Node {
+	run := &w.relations.run
+	if n == Empty || first == len(run.order) {
+		return n
+	}
+	k := keyOf(opChainBy, n, uint64(first), run.number)
+	if n, ok := w.get(&k); ok {
+		return n
+	}
+	w.begin()
+	here := run.first[level+1]
+	if here == first {
+		return w.end(&k, w.deeper(opChainBy, n, first, level))
+	}
+	for _, r := range run.order[first:here] {
 		x := &w.relations.all[r]
 		w.push(n)
-		n = w.imageUnion(n, x.pairs, x.all, n)
+		n = w.imageUnion(n, x.pairs, x.from, n)
 		w.pop()
 	}
-	return n
+	w.push(n)
+	n = w.chainBy(n, here, level)
+	w.pop()
+	return w.end(&k, n)
 }
 
 // levelsBy follows all relations from what was new in the step before.
@@ -65,7 +82,7 @@ func (w *worker) levelsBy(from Node) Node {
 	for front != Empty {
 		w.push(all)
 		w.push(front)
-		next := w.images(front, 0, len(w.relations.run.order))
+		next := w.images(front, 0, 0)
 		w.push(next)
 		fresh := w.minus(next, all)
 		w.push(fresh)
@@ -76,28 +93,30 @@ func (w *worker) levelsBy(from Node) Node {
 	return all
 }
 
-// images is the union of the images of the relations of the run from one to another.
-func (w *worker) images(n Node, first, last int) Node {
-	switch last - first {
-	case 0:
+// images is the union of the images by relations from a number on, which begin at a level or below
+// it.
+func (w *worker) images(n Node, first, level int) Node {
+	run := &w.relations.run
+	if n == Empty || first == len(run.order) {
 		return Empty
-	case 1:
-		x := &w.relations.all[w.relations.run.order[first]]
-		return w.image(n, x.pairs, x.all)
 	}
-	half := first + (last-first)/2
-	forked := w.fork(opImages, n, uint64(half), uint64(last), 0)
-	a := w.images(n, first, half)
-	w.push(a)
-	b, ok := w.join(forked)
-	if !ok {
-		b = w.images(n, half, last)
+	k := keyOf(opImages, n, uint64(first), run.number)
+	if n, ok := w.get(&k); ok {
+		return n
 	}
-	w.push(b)
-	sum := w.union(a, b)
-	w.pop()
-	w.pop()
-	return sum
+	w.begin()
+	here := run.first[level+1]
+	if here == first {
+		return w.end(&k, w.deeper(opImages, n, first, level))
+	}
+	all := w.images(n, here, level)
+	for _, r := range run.order[first:here] {
+		x := &w.relations.all[r]
+		w.push(all)
+		all = w.imageUnion(n, x.pairs, x.from, all)
+		w.pop()
+	}
+	return w.end(&k, all)
 }
 
 // loopsBy is what is reachable from n by relations from a number on, which begin at a level or
@@ -131,31 +150,12 @@ func (w *worker) loopsBy(n Node, first, level int) Node {
 			return n
 		})
 	} else {
-		n = w.loopsBelow(n, first, level)
+		n = w.deeper(opLoopsBy, n, first, level)
 	}
 	if all {
 		w.front.completed(n, level)
 	}
 	return w.end(&k, n)
-}
-
-// loopsBelow is loopsBy by relations that begin below a level.
-func (w *worker) loopsBelow(n Node, first, level int) Node {
-	value, down, right := w.at(n)
-	if w.mirrored {
-		below, rest := w.mirror(call{opLoopsBy, level + 1, down, uint64(first), 0},
-			call{opLoopsBy, level, right, uint64(first), 0})
-		return w.node(value, below, rest)
-	}
-	forked := w.fork(opLoopsBy, down, uint64(first), 0, level+1)
-	rest := w.loopsBy(right, first, level)
-	w.push(rest)
-	below, ok := w.join(forked)
-	if !ok {
-		below = w.loopsBy(down, first, level+1)
-	}
-	w.pop()
-	return w.node(value, below, rest)
 }
 
 // saturateBy is what is reachable from n by relations that begin at a level or below it.

@@ -61,7 +61,7 @@ func (s *Store) Reach(from Node, transitions []Transition, strategy Strategy) (N
 		case Loops:
 			return w.saturateLevels(from, 0, 0)
 		case Chaining:
-			return w.chain(from)
+			return w.fixpoint(from, func(n Node) Node { return w.chain(n, 0, 0) })
 		}
 		return w.breadthFirst(from)
 	})
@@ -335,7 +335,7 @@ func (w *worker) saturateLevels(n Node, first, level int) Node {
 			return n
 		})
 	} else {
-		n = w.saturateBelow(n, first, level)
+		n = w.deeper(opSaturateLevels, n, first, level)
 	}
 	if all {
 		w.front.completed(n, level)
@@ -343,20 +343,21 @@ func (w *worker) saturateLevels(n Node, first, level int) Node {
 	return w.end(&k, n)
 }
 
-// saturateBelow is saturateLevels by transitions that begin below a level.
-func (w *worker) saturateBelow(n Node, first, level int) Node {
+// deeper is what an operation makes of a list by what begins below its level, from a number on.
+func (w *worker) deeper(op operation, n Node, first, level int) Node {
 	value, down, right := w.at(n)
+	lower := call{op, level + 1, down, uint64(first), 0}
+	further := call{op, level, right, uint64(first), 0}
 	if w.mirrored {
-		below, rest := w.mirror(call{opSaturateLevels, level + 1, down, uint64(first), 0},
-			call{opSaturateLevels, level, right, uint64(first), 0})
+		below, rest := w.mirror(lower, further)
 		return w.node(value, below, rest)
 	}
-	forked := w.fork(opSaturateLevels, down, uint64(first), 0, level+1)
-	rest := w.saturateLevels(right, first, level)
+	forked := w.fork(op, down, uint64(first), 0, level+1)
+	rest := w.make(&further)
 	w.push(rest)
 	below, ok := w.join(forked)
 	if !ok {
-		below = w.saturateLevels(down, first, level+1)
+		below = w.make(&lower)
 	}
 	w.pop()
 	return w.node(value, below, rest)
@@ -376,15 +377,30 @@ func (w *worker) fixpoint(n Node, grow func(Node) Node) Node {
 	}
 }
 
-func (w *worker) chain(from Node) Node {
-	return w.fixpoint(from, func(n Node) Node {
-		for _, t := range w.run.order {
-			w.push(n)
-			n = w.fireUnion(n, t, 0, n)
-			w.pop()
-		}
+// chain adds to a set what one transition after the other makes of it, from a number on; they begin
+// at a level or below it.
+func (w *worker) chain(n Node, first, level int) Node {
+	if n == Empty || first == len(w.run.order) {
 		return n
-	})
+	}
+	k := keyOf(opChain, n, uint64(first), w.run.number)
+	if n, ok := w.get(&k); ok {
+		return n
+	}
+	w.begin()
+	here := w.run.first[level+1]
+	if here == first {
+		return w.end(&k, w.deeper(opChain, n, first, level))
+	}
+	for _, t := range w.run.order[first:here] {
+		w.push(n)
+		n = w.fireUnion(n, t, level, n)
+		w.pop()
+	}
+	w.push(n)
+	n = w.chain(n, here, level)
+	w.pop()
+	return w.end(&k, n)
 }
 
 func (w *worker) breadthFirst(from Node) Node {
@@ -392,7 +408,7 @@ func (w *worker) breadthFirst(from Node) Node {
 	for front != Empty {
 		w.push(all)
 		w.push(front)
-		next := w.fireAll(front, 0, len(w.run.order))
+		next := w.fireAll(front, 0, 0)
 		w.pop()
 		w.push(next)
 		front = w.minus(next, all)
@@ -406,25 +422,26 @@ func (w *worker) breadthFirst(from Node) Node {
 	return all
 }
 
-// fireAll is the union of what the transitions of the run from one to another make of a set.
-func (w *worker) fireAll(n Node, first, last int) Node {
-	switch last - first {
-	case 0:
+// fireAll is the union of what transitions from a number on make of a set; they begin at a level or
+// below it.
+func (w *worker) fireAll(n Node, first, level int) Node {
+	if n == Empty || first == len(w.run.order) {
 		return Empty
-	case 1:
-		return w.fire(n, w.run.order[first], 0)
 	}
-	half := first + (last-first)/2
-	forked := w.fork(opFireAll, n, uint64(half), uint64(last), 0)
-	a := w.fireAll(n, first, half)
-	w.push(a)
-	b, ok := w.join(forked)
-	if !ok {
-		b = w.fireAll(n, half, last)
+	k := keyOf(opFireAll, n, uint64(first), w.run.number)
+	if n, ok := w.get(&k); ok {
+		return n
 	}
-	w.push(b)
-	sum := w.union(a, b)
-	w.pop()
-	w.pop()
-	return sum
+	w.begin()
+	here := w.run.first[level+1]
+	if here == first {
+		return w.end(&k, w.deeper(opFireAll, n, first, level))
+	}
+	all := w.fireAll(n, here, level)
+	for _, t := range w.run.order[first:here] {
+		w.push(all)
+		all = w.fireUnion(n, t, level, all)
+		w.pop()
+	}
+	return w.end(&k, all)
 }
