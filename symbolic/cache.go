@@ -1,6 +1,7 @@
 package symbolic
 
 import (
+	"errors"
 	"math/bits"
 	"runtime"
 	"sync/atomic"
@@ -84,6 +85,7 @@ const (
 // that there are lookups that do not find what was there before.
 type cache struct {
 	entries  []entry       // a power of two
+	prints   []uint32      // fingerprints: a byte for each entry
 	most     int           // entries
 	replaced atomic.Uint64 // since the cache has grown
 	shared   bool          // several goroutines run
@@ -94,24 +96,30 @@ const firstEntries = 1 << 12
 
 func (c *cache) open(bytes uint64) (err error) {
 	c.most = max(firstEntries, 1<<(bits.Len64(bytes/entryBytes)-1))
-	c.entries, c.release, err = newEntries(firstEntries)
+	c.entries, c.prints, c.release, err = newEntries(firstEntries)
 	return err
 }
 
 // newEntries are outside the Go heap, whose limit would else be twice their memory, and in huge
 // pages where they are many.
-func newEntries(n int) ([]entry, func() error, error) {
-	words, release, err := memory.Words(n * entryBytes / 8)
+func newEntries(n int) ([]entry, []uint32, func() error, error) {
+	words, releaseWords, err := memory.Words(n * entryBytes / 8)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(words))), n), release, nil
+	prints, releasePrints, err := memory.Words(n / 8)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, releaseWords())
+	}
+	release := func() error { return errors.Join(releaseWords(), releasePrints()) }
+	return unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(words))), n),
+		unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(prints))), n/4), release, nil
 }
 
 // close gives the memory back.
 func (c *cache) close() error {
 	release := c.release
-	c.entries, c.release = nil, nil
+	c.entries, c.prints, c.release = nil, nil, nil
 	if release == nil {
 		return nil
 	}
@@ -127,10 +135,43 @@ func hash(a, b, c uint64) uint64 {
 	return (high ^ low) * 0x9FB21C651E98DF25 >> 20
 }
 
+// An entry has a fingerprint, a byte of the hash of its operation, zero where there was none. Most
+// lookups that find nothing end there: fingerprints are in the caches of the processor far longer
+// than entries, of which they are a 32nd part. Where two goroutines write fingerprints of one word
+// one of the writes may be lost, and with it the result.
+
+const printMask = 0xff
+
+func fingerprint(hash uint64) uint32 { return uint32(hash>>36)&printMask | 1 }
+
+// setPrint sets the fingerprint of an entry, and reports whether it had one.
+func setPrint(prints []uint32, i uint64, print uint32) bool {
+	p, shift := &prints[i/4], i%4*8
+	word := atomic.LoadUint32(p)
+	next := word&^(printMask<<shift) | print<<shift
+	if plainStores {
+		*p = next
+	} else {
+		atomic.StoreUint32(p, next)
+	}
+	return word>>shift&printMask != 0
+}
+
+func (w *worker) setPrint(i uint64, print uint32) {
+	if setPrint(w.prints, i, print) {
+		w.replaced++
+	}
+}
+
 // get is the result of an operation.
 func (w *worker) get(k *key) (Node, bool) {
 	w.lookups++
-	e := &w.entries[k.hash()&uint64(len(w.entries)-1)]
+	hash := k.hash()
+	i := hash & uint64(len(w.entries)-1)
+	if atomic.LoadUint32(&w.prints[i/4])>>(i%4*8)&printMask != fingerprint(hash) {
+		return Empty, false
+	}
+	e := &w.entries[i]
 	tag := atomic.LoadUint64(&e.tag)
 	if tag&^versionMask != k.a || atomic.LoadUint64(&e.b) != k.b || atomic.LoadUint64(&e.c) != k.c {
 		return Empty, false
@@ -147,28 +188,33 @@ func (w *worker) get(k *key) (Node, bool) {
 
 // put keeps the result of an operation.
 func (w *worker) put(k *key, n Node) {
-	e := &w.entries[k.hash()&uint64(len(w.entries)-1)]
-	tag := atomic.LoadUint64(&e.tag)
-	if tag != 0 {
-		w.replaced++
-	}
+	hash := k.hash()
+	i := hash & uint64(len(w.entries)-1)
+	e := &w.entries[i]
 	if !w.cache.shared {
+		w.setPrint(i, fingerprint(hash))
 		*e = entry{k.a, k.b, k.c, n}
 		return
 	}
+	tag := atomic.LoadUint64(&e.tag)
 	if tag&writing != 0 || !atomic.CompareAndSwapUint64(&e.tag, tag, tag|writing) {
 		// mark: a result is lost to another one
 		return
 	}
+	w.setPrint(i, fingerprint(hash))
 	e.store(k, n)
 	// mark: a result is about to be complete
 	atomic.StoreUint64(&e.tag, k.a|(tag+versionOne)&versionMask)
 }
 
+// plainStores says that stores need not be atomic: an amd64 keeps the order of writes, and its
+// atomic stores take as long as all the rest.
+const plainStores = runtime.GOARCH == "amd64" && !memory.RaceEnabled
+
 // store stores all words but the first. Others may read them, and see the first one before and
-// after. An amd64 keeps the order of writes; its atomic stores take as long as all the rest.
+// after.
 func (e *entry) store(k *key, n Node) {
-	if runtime.GOARCH == "amd64" && !memory.RaceEnabled {
+	if plainStores {
 		e.b, e.c, e.result = k.b, k.c, n
 		return
 	}
@@ -177,42 +223,51 @@ func (e *entry) store(k *key, n Node) {
 	atomic.StoreUint64((*uint64)(&e.result), uint64(n))
 }
 
-// slowEntries is from how many entries on the cache grows half as fast. A large one takes long to
+// slowEntries is from how many entries on the cache grows more slowly. A large one takes long to
 // clear, and to read: each entry is a miss of the processor's caches.
 const slowEntries = 1 << 20
 
-// shouldGrow reports whether the cache is to grow, as half as many results were replaced as there
-// are entries, or as many: results that are computed again cost more than its memory.
-func (c *cache) shouldGrow(replaced uint64) bool {
-	enough := len(c.entries)
-	if enough < slowEntries {
-		enough /= 2
+// growth is how many times as many entries the cache is to have, 1 or more, after so many results
+// were replaced: results that are computed again cost more than memory. Of a large cache it depends
+// on whether most lookups find a result. Else there is little in the cache that is asked for again,
+// and a larger one saves few operations while each takes longer.
+func (c *cache) growth(replaced uint64, found bool) int {
+	enough, times := len(c.entries)/2, 4
+	switch {
+	case len(c.entries) < slowEntries:
+	case found:
+		enough = len(c.entries)
+	default:
+		enough, times = 4*len(c.entries), 2
 	}
-	return replaced > uint64(enough) && len(c.entries) < c.most
+	if replaced <= uint64(enough) {
+		return 1
+	}
+	return min(times, c.most/len(c.entries))
 }
 
-// growCache makes the cache four times as large, or as large as it may be, and keeps what it has.
-// Without memory the cache stays as it is from then on. No other worker runs.
-func (s *Store) growCache() {
+// growCache makes the cache so many times as large, and keeps what it has. Without memory the cache
+// stays as it is from then on. No other worker runs.
+func (s *Store) growCache(times int) {
 	c := &s.cache
-	if !c.shouldGrow(c.replaced.Load()) {
-		return // another worker has made it grow
-	}
 	old, release := c.entries, c.release
-	entries, releaseNew, err := newEntries(min(4*len(old), c.most))
+	entries, prints, releaseNew, err := newEntries(times * len(old))
 	if err != nil {
 		c.most = len(old)
 		return
 	}
-	c.entries, c.release = entries, releaseNew
+	c.entries, c.prints, c.release = entries, prints, releaseNew
 	c.replaced.Store(0)
 	for i := range old {
 		if e := &old[i]; e.tag != 0 {
-			entries[hash(e.tag&^versionMask, e.b, e.c)&uint64(len(entries)-1)] = *e
+			hash := hash(e.tag&^versionMask, e.b, e.c)
+			at := hash & uint64(len(entries)-1)
+			entries[at] = *e
+			setPrint(prints, at, fingerprint(hash))
 		}
 	}
 	for _, w := range s.workers {
-		w.entries = entries
+		w.entries, w.prints = entries, prints
 	}
 	_ = release() // the addresses are lost at worst
 }
@@ -228,6 +283,7 @@ func (c *cache) sweep(live func(Node) bool) {
 		if !live(Node(e.tag&nodeMask)) || !live(e.result) ||
 			is.b && !live(Node(e.b)) || is.c && !live(Node(e.c)) {
 			*e = entry{}
+			setPrint(c.prints, uint64(i), 0)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func newStore(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	var err error
 	if err = s.cache.open(cacheBytes); err == nil {
-		s.elements, err = set.NewElements(ctx, s.job, elementsConfig(cfg.MaxBytes-cacheBytes*3/2))
+		s.elements, err = set.NewElements(ctx, s.job, elementsConfig(cfg.MaxBytes-cacheBytes*25/16))
 	}
 	if err == nil {
 		err = s.hire(max(cfg.Goroutines, 1), cfg.eager)
@@ -287,7 +287,7 @@ func (s *Store) Stats() Stats {
 	}
 	if s.elements != nil {
 		st.Bytes = (uint64(s.last())+1)*16 + s.elements.Config().Buckets*8 +
-			uint64(len(s.cache.entries))*entryBytes
+			uint64(len(s.cache.entries))*(entryBytes+1)
 	}
 	return st
 }

@@ -548,20 +548,56 @@ func (t *tester) nearest(n Node, of vectors) {
 	}
 }
 
-// A cache grows when half of its entries were replaced, and a large one when all were, up to its
-// largest size.
+// A cache grows when half of its entries were replaced. A large one does when all were, where most
+// lookups find a result, and else less and later. It has a largest size.
 func TestCacheGrows(t *testing.T) {
-	for _, x := range []struct{ entries, replaced int }{
-		{firstEntries, firstEntries / 2}, {slowEntries / 4, slowEntries / 8},
-		{slowEntries, slowEntries}, {4 * slowEntries, 4 * slowEntries},
+	for _, x := range []struct {
+		entries, replaced int
+		found             bool
+		times             int
+	}{
+		{firstEntries, firstEntries / 2, false, 4}, {slowEntries / 4, slowEntries / 8, true, 4},
+		{slowEntries, slowEntries, true, 4}, {4 * slowEntries, 4 * slowEntries, true, 4},
+		{slowEntries, 4 * slowEntries, false, 2},
 	} {
-		c := cache{entries: make([]entry, x.entries), most: x.entries * 4}
+		c := cache{entries: make([]entry, x.entries), most: x.entries * 8}
 		enough := uint64(x.replaced)
-		if c.shouldGrow(enough) || !c.shouldGrow(enough+1) {
-			t.Errorf("%d entries do not grow after %d replaced ones", x.entries, x.replaced)
+		if c.growth(enough, x.found) != 1 || c.growth(enough+1, x.found) != x.times {
+			t.Errorf("%d entries do not grow %d times after %d replaced ones", x.entries, x.times,
+				x.replaced)
 		}
-		if c.most = x.entries; c.shouldGrow(2 * enough) {
+		if c.most = x.entries; c.growth(2*enough, x.found) != 1 {
 			t.Errorf("%d entries grow to more than the largest size", x.entries)
 		}
+	}
+}
+
+// TestFingerprints: results are found after they have taken the place of others, while others come
+// whose fingerprints are in the same word, and in a larger cache.
+func TestFingerprints(t *testing.T) {
+	s := newTester(t, Config{}, 1).s
+	w := s.workers[0]
+	var keys []key // two for each of eight entries
+	for b := uint64(0); len(keys) < 16; b++ {
+		k := keyOf(opFire, 2, b, 0)
+		if at := k.hash() & uint64(len(w.entries)-1); at == uint64(len(keys)%8) {
+			keys = append(keys, k)
+		}
+	}
+	for i, k := range keys {
+		w.put(&k, Node(i+1))
+	}
+	for range 2 {
+		for i, k := range keys {
+			if i < 8 {
+				wants(t, w, k, Empty)
+			} else {
+				wants(t, w, k, Node(i+1))
+			}
+		}
+		s.growCache(4)
+	}
+	if w.replaced != 8 {
+		t.Errorf("%d results were replaced, not 8", w.replaced)
 	}
 }

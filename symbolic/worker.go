@@ -11,7 +11,8 @@ import (
 type worker struct {
 	*Store
 	pairs   *set.Pairs
-	entries []entry // of the cache
+	entries []entry  // of the cache
+	prints  []uint32 // of entries
 
 	left int     // nodes that it may make until it counts them
 	made uint64  // nodes since the last collection
@@ -82,7 +83,8 @@ func (s *Store) hire(goroutines int, eager bool) error {
 		if err != nil {
 			return err
 		}
-		w := &worker{Store: s, pairs: pairs, entries: s.cache.entries, firstTick: firstTick,
+		w := &worker{Store: s, pairs: pairs, entries: s.cache.entries,
+			prints: s.cache.prints, firstTick: firstTick,
 			mirrored: len(s.workers)%2 == 1}
 		if eager {
 			w.firstTick = 0
@@ -129,8 +131,14 @@ func (w *worker) tick() {
 	w.fuse = tickEvery
 	replaced := w.cache.replaced.Add(w.replaced)
 	w.replaced = 0
-	if w.cache.shouldGrow(replaced) {
-		w.alone(w.growCache)
+	found := w.hits > w.lookups/2
+	if w.cache.growth(replaced, found) > 1 {
+		w.alone(func() {
+			// another worker may have made it grow
+			if times := w.cache.growth(w.cache.replaced.Load(), found); times > 1 {
+				w.growCache(times)
+			}
+		})
 	}
 	if w == w.workers[0] {
 		w.callHelpers()
