@@ -169,6 +169,9 @@ func (w *worker) get(k *key) (Node, bool) {
 	hash := k.hash()
 	i := hash & uint64(len(w.entries)-1)
 	if atomic.LoadUint32(&w.prints[i/4])>>(i%4*8)&printMask != fingerprint(hash) {
+		if w.cache.shared {
+			memory.PrefetchWrite(&w.entries[i].tag) // put claims it
+		}
 		return Empty, false
 	}
 	e := &w.entries[i]

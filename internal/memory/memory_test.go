@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -82,5 +83,14 @@ func TestAlignedHeap(t *testing.T) {
 		if len(words) != n || cap(words) != n {
 			t.Errorf("%d words with room for %d, want %d", len(words), cap(words), n)
 		}
+	}
+}
+
+// TestPrefetchWrite: a line that is asked for is as before.
+func TestPrefetchWrite(t *testing.T) {
+	words := []uint64{1, 2}
+	PrefetchWrite(&words[1])
+	if !slices.Equal(words, []uint64{1, 2}) {
+		t.Errorf("words are %d after a prefetch", words)
 	}
 }

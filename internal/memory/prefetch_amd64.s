@@ -22,3 +22,9 @@ line:
 
 done:
 	RET
+
+// func PrefetchWrite(at *uint64)
+TEXT ·PrefetchWrite(SB), NOSPLIT, $0-8
+	MOVQ at+0(FP), AX
+	BYTE $0x0F; BYTE $0x0D; BYTE $0x08 // PREFETCHW (AX), which processors without it take for no operation
+	RET

@@ -11,3 +11,6 @@ func Prefetch(at []*uint64, _ int) {
 		atomic.LoadUint64(p)
 	}
 }
+
+// PrefetchWrite does nothing.
+func PrefetchWrite(*uint64) {}
