@@ -59,8 +59,16 @@
 // request or a response is lost on a link that is cut, the operation fails with a LostError too: it
 // may have taken effect.
 //
+// A message between hosts is lost by chance with Faults.LossEvery, and sent again after ResendNs, 2
+// ResendNs later if that is lost too, and so on. So operations are late, and none is lost. What
+// follows on the way from one rank to another waits for the lost message, as with TCP and with
+// InfiniBand's reliable connections; what other ranks send or get does not. ResendNs stands for
+// all ways in which a sender notices a loss: a round trip where other messages follow and TCP sends
+// again at once, 200 ms and more where none does, 4.096 µs times a power of two on InfiniBand. The
+// card is not kept busy a second time, and acknowledgements are neither sent nor lost.
+//
 // Collective calls fail with an rma.RankError when a rank is lost that has not made the call. Links
-// that are cut do not affect them.
+// that are cut, and lost messages, do not affect them.
 //
 // # Replay
 //

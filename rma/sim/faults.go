@@ -24,6 +24,13 @@ type Faults struct {
 	// operation fails. 0 means [defaultRetryNs].
 	RetryNs int64
 
+	// Of LossEvery messages between hosts one is lost, 0 for none. Its card sends it again after
+	// ResendNs, and each time that it is lost again after twice as long. 0 means
+	// [defaultResendNs]. While messages are lost, those from one rank to another arrive in the
+	// order in which they have left: what follows a lost one waits for it.
+	LossEvery int
+	ResendNs  int64
+
 	Slow []Slow
 }
 
@@ -32,6 +39,9 @@ const (
 	defaultDetectNs = 1_000_000
 	// defaultRetryNs is 4 ms, of the order of the retries of an InfiniBand card.
 	defaultRetryNs = 4_000_000
+	// defaultResendNs is 200 ms, the shortest time after which TCP on Linux sends again what
+	// nothing follows.
+	defaultResendNs = 200_000_000
 )
 
 // Kill ends a rank as SIGKILL does. What it has posted and not submitted is lost; of
@@ -83,6 +93,9 @@ func (f *Faults) check(o Options) error {
 		return fmt.Errorf("sim: KillEvery %d and MaxKills %d must not be negative",
 			f.KillEvery, f.MaxKills)
 	}
+	if f.LossEvery < 0 || f.LossEvery == 1 {
+		return fmt.Errorf("sim: LossEvery must be 2 or more, or 0 for none, not %d", f.LossEvery)
+	}
 	return nil
 }
 
@@ -103,6 +116,8 @@ type plan struct {
 	deadlyCalls   bool      // a call of the engine may kill
 	killsLeft     int       // by chance
 	cuts          []cut
+	resend        instant
+	last          map[connection]instant // when the last message arrives; nil: nothing is lost
 }
 
 type cut struct {
@@ -120,6 +135,12 @@ func (c *cluster) makePlan() {
 	}
 	if f.RetryNs == 0 {
 		p.retry = defaultRetryNs * nanosecond
+	}
+	if p.resend = instant(f.ResendNs) * nanosecond; f.ResendNs == 0 {
+		p.resend = defaultResendNs * nanosecond
+	}
+	if f.LossEvery > 0 {
+		p.last = map[connection]instant{}
 	}
 	p.slow = make([]float64, c.opts.Ranks)
 	for id := range p.slow {

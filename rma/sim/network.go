@@ -23,13 +23,21 @@ func (c *cluster) send(op *operation, from, to, payloadBytes int, k kind) {
 		c.hosts[a].sends = leaves + c.durations.busy(payloadBytes)
 		c.report.Messages++
 		c.report.Bytes += uint64(payloadBytes + c.durations.header)
+		if leaves, ok = c.resent(a, b, leaves); !ok {
+			c.lose(op, false)
+			return
+		}
 	}
 	if slow := c.plan.slow[from] * c.plan.slow[to]; slow != 1 && from != to {
 		latency = instant(float64(latency) * slow)
 	}
 	op.leaves = leaves
 	op.payload = payloadBytes
-	c.scheduleOp(leaves+latency+c.upTo(c.opts.JitterNs)+c.stall(), k, op)
+	arrives := leaves + latency + c.upTo(c.opts.JitterNs) + c.stall()
+	if a != b {
+		arrives = c.inOrder(from, to, arrives)
+	}
+	c.scheduleOp(arrives, k, op)
 }
 
 // arrive receives a message; then comes the event k.

@@ -101,7 +101,7 @@ func (o Options) complete() (Options, error) {
 	}{{"TearNs", o.TearNs}, {"JitterNs", o.JitterNs}, {"StallNs", o.StallNs},
 		{"PatienceNs", o.PatienceNs},
 		{"MaxTimeNs", o.MaxTimeNs}, {"Faults.DetectNs", o.Faults.DetectNs},
-		{"Faults.RetryNs", o.Faults.RetryNs}} {
+		{"Faults.RetryNs", o.Faults.RetryNs}, {"Faults.ResendNs", o.Faults.ResendNs}} {
 		if d.ns < 0 || d.ns > MaxNs {
 			return o, fmt.Errorf("sim: %s must be 0 to %d, not %d", d.name, int64(MaxNs), d.ns)
 		}

@@ -17,6 +17,7 @@ type Report struct {
 	Torn     uint64 // gets and puts done in pieces
 	Stalls   uint64 // messages and ranks held up by chance
 	Held     uint64 // messages that waited for a link that was cut
+	Resent   uint64 // times that a message was lost and sent again
 	Lost     uint64 // operations that got no answer or were lost with their rank
 	Kills    uint64
 }
@@ -35,6 +36,7 @@ func (r *Report) Add(s Report) {
 	r.Torn += s.Torn
 	r.Stalls += s.Stalls
 	r.Held += s.Held
+	r.Resent += s.Resent
 	r.Lost += s.Lost
 	r.Kills += s.Kills
 }
@@ -42,10 +44,10 @@ func (r *Report) Add(s Report) {
 // String is a summary in one line.
 func (r Report) String() string {
 	return fmt.Sprintf("%d ns: %d gets, %d puts, %d compare-and-swaps, %d fetch-and-adds; "+
-		"%d events, %d turns, %d messages of %d bytes; %d torn, %d stalls, %d held, %d lost, "+
-		"%d kills", r.TimeNs, r.Gets, r.Puts, r.CompareAndSwaps, r.FetchAdds,
-		r.Events, r.Turns, r.Messages, r.Bytes, r.Torn, r.Stalls, r.Held, r.Lost,
-		r.Kills)
+		"%d events, %d turns, %d messages of %d bytes; %d torn, %d stalls, %d held, %d resent, "+
+		"%d lost, %d kills", r.TimeNs, r.Gets, r.Puts, r.CompareAndSwaps, r.FetchAdds,
+		r.Events, r.Turns, r.Messages, r.Bytes, r.Torn, r.Stalls, r.Held, r.Resent,
+		r.Lost, r.Kills)
 }
 
 // describe says what an event is, for the trace.
