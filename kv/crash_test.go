@@ -85,7 +85,7 @@ var crashes = []crash{
 	{name: "move of a removed key", act: crashMove, moves: func(m *Map) error {
 		return errors.Join(crashPut("a")(m), crashDelete(m))
 	}},
-	{name: "put, frozen", was: "a", is: "b", act: crashPut("b"), moves: crashFreeze(stageItem)},
+	{name: "put, frozen", was: "a", is: "b", act: crashPut("b"), moves: crashFreeze(stageChunk)},
 	{name: "put, placed", was: "a", is: "b", act: crashPut("b"), moves: crashFreeze(stagePlace)},
 	{name: "put, moved", was: "a", is: "b", act: crashPut("b"), moves: crashMovePart},
 	{name: "put new, moved", is: "b", act: crashPut("b"), moves: crashMovePart, full: true},

@@ -2,9 +2,11 @@ package kv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/farhash/farhash/internal/core"
@@ -78,26 +80,68 @@ func (m *Map) beginNext(ctx context.Context, now state, slots, removed uint64) (
 	return then, err
 }
 
-// satisfy does what a call needs before it can be made. The call has the error.
-func (s *session) satisfy(n need) error {
+// satisfy does what calls need before they can be made, at once for all of them. It returns the
+// indices of the calls to be made again; the others have the error.
+func (s *session) satisfy(needs []need) []int {
 	m, ctx := s.m, context.Background()
-	if n.what == needItem {
-		return s.findItem(ctx, n.class)
+	again := []int{} // not nil, which is all
+	end := func(call int, err error) {
+		if s.calls[call].Err = err; err == nil {
+			again = append(again, call)
+		}
 	}
-	now, err := m.state(ctx)
-	if err == nil && n.what == needRoom && !now.moving() && now.gen() == n.table.gen {
-		now, err = m.beginNext(ctx, now, n.table.slots, n.removed)
+	var now state // 0 before it is read
+	var parts, waiting []int
+	whole := false
+	for _, n := range needs {
+		if n.what == needItem {
+			end(n.call, s.findItem(ctx, n.class))
+			continue
+		}
+		then, err := now, error(nil)
+		if now == 0 {
+			then, err = m.state(ctx)
+		}
+		if err == nil && n.what == needRoom && !then.moving() && then.gen() == n.table.gen {
+			then, err = m.beginNext(ctx, then, n.table.slots, n.removed)
+		}
+		if err == nil {
+			now = then
+		}
+		if err != nil || !now.moving() || n.what != needMove && now.gen() != n.table.gen {
+			end(n.call, err) // without an error it has moved
+			continue
+		}
+		waiting = append(waiting, n.call)
+		if n.what == needPart {
+			parts = append(parts, m.partAt(n.table, n.slot))
+		} else {
+			whole = true
+		}
 	}
-	switch {
-	case err != nil:
-		return err
-	case !now.moving(), n.what != needMove && now.gen() != n.table.gen:
-		return nil // it has moved
-	case n.what == needPart:
-		part, left := m.partAt(n.table, n.slot), 1
-		return s.moveParts(now, func() (int, bool) { left--; return part, left == 0 })
+	if len(waiting) > 0 {
+		err := s.move(ctx, now, parts, whole)
+		for _, call := range waiting {
+			end(call, err)
+		}
 	}
-	return s.finishMove(ctx, now)
+	return again
+}
+
+// move has some parts of a table move, or the whole.
+func (s *session) move(ctx context.Context, now state, parts []int, whole bool) error {
+	if whole {
+		return s.finishMove(ctx, now)
+	}
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
+	return s.moveParts(now, len(parts), func() (part int, ok bool) {
+		if len(parts) == 0 {
+			return 0, false
+		}
+		part, parts = parts[0], parts[1:]
+		return part, true
+	})
 }
 
 // finishMove has all slots of a table move, also those that other ranks work on, and ends the
@@ -116,55 +160,114 @@ func (s *session) finishMove(ctx context.Context, now state) error {
 
 // helpMove has up to n parts of a table move.
 func (s *session) helpMove(now state, n int) error {
-	return s.moveParts(now, func() (part int, ok bool) {
-		if n--; n < 0 {
+	left := n
+	return s.moveParts(now, n, func() (part int, ok bool) {
+		if left--; left < 0 {
 			return 0, false
 		}
 		return s.m.moves.claim(now.gen())
 	})
 }
 
-// moveParts has the parts move that claim returns, until ok is false.
-func (s *session) moveParts(now state, claim func() (part int, ok bool)) error {
+// crewFactor is how many times as many movers work on a table as calls of a batch are in flight,
+// where that needs requests. A slot takes four round trips, one after the other, and a call of a
+// batch may have to wait for all slots.
+const crewFactor = 32
+
+// moveParts has up to n parts move, which claim returns until ok is false.
+func (s *session) moveParts(now state, n int, claim func() (part int, ok bool)) error {
 	m := s.m
 	from, into := m.tables(now)
+	w := division{m: m, from: from, into: into, claim: claim, left: map[int]int{}}
+	slots := min(uint64(n)*m.partLen(), from.slots)
+	movers := uint64(len(s.ops))
+	if wanted := min(slots, crewFactor*movers); !m.batches.All && wanted > movers {
+		if crew, err := m.newSession(int(wanted), into.pieces(m.cfg.Chunk)); err == nil {
+			err = crew.moveLanes(&w, slots)
+			s.moved.Add(*crew.q.Stats())
+			return errors.Join(err, crew.Close(), m.confirmMoved(&w, now))
+		} // else there is no room for it
+	}
+	if err := s.moveLanes(&w, slots); err != nil {
+		return err
+	}
+	return m.confirmMoved(&w, now)
+}
+
+// division is parts of a table that are to move. They are divided into lanes, of as many slots as
+// give work to all movers.
+type division struct {
+	m          *Map
+	from, into *table
+	claim      func() (part int, ok bool)
+	lane       uint64      // slots of a lane, or fewer
+	part       int         // of which lanes are taken
+	at, end    uint64      // the slots in it that no lane has had
+	left       map[int]int // lanes of a part that have not moved
+	first      error
+	tooLate    bool
+}
+
+// next has a mover begin with the next lane. It returns false if there is none.
+func (w *division) next(v *mover, o *op) bool {
+	if w.first != nil || w.tooLate {
+		return false
+	}
+	if w.at == w.end {
+		part, ok := w.claim()
+		if !ok {
+			return false
+		}
+		w.part, w.at, w.end = part, 0, w.m.slotsOf(w.from, part)
+		w.left[part] += int((w.end + w.lane - 1) / w.lane)
+	}
+	v.start(o, w.from, w.into, w.part)
+	v.first += w.at
+	v.words = v.words[:min(w.lane, w.end-w.at)]
+	w.at += uint64(len(v.words))
+	return true
+}
+
+// ended records that a mover has ended: a part has moved when all its lanes have.
+func (w *division) ended(v *mover) {
+	v.op = nil
+	w.tooLate, w.first = w.tooLate || v.tooLate, cmp.Or(w.first, v.dummy.Err)
+	if v.tooLate || v.dummy.Err != nil {
+		return
+	}
+	if w.left[v.part]--; w.left[v.part] == 0 {
+		w.m.moves.finish(w.from.gen, v.part)
+	}
+}
+
+// moveLanes has up to so many slots move, by the movers of a session.
+func (s *session) moveLanes(w *division, slots uint64) error {
 	if s.movers == nil {
 		s.movers = make([]mover, len(s.ops))
 	}
-	var first error
-	tooLate := false
+	w.lane = max(1, min(slots/uint64(len(s.movers)), s.m.partLen()))
 	next := func(slot int) rma.Op {
 		v := &s.movers[slot]
 		if v.op != nil {
-			v.op = nil
-			tooLate = tooLate || v.tooLate
-			if first == nil {
-				first = v.dummy.Err
-			}
-			if !v.tooLate && v.dummy.Err == nil {
-				m.moves.finish(from.gen, v.part)
-			}
+			w.ended(v)
 		}
-		part, ok := 0, false
-		if first == nil && !tooLate {
-			part, ok = claim()
-		}
-		if !ok {
+		if !w.next(v, &s.ops[slot]) {
 			return nil
 		}
-		v.start(&s.ops[slot], from, into, part)
 		return v
 	}
 	if err := rma.RunAll(context.Background(), s.q, len(s.movers), next); err != nil {
 		return err
 	}
-	if err := s.q.Submit(); err != nil || first != nil {
-		return errors.Join(first, err)
+	return s.q.Submit()
+}
+
+// confirmMoved returns the first error of movers. If one was too late it finds out why.
+func (m *Map) confirmMoved(w *division, now state) error {
+	if w.first != nil || !w.tooLate {
+		return w.first
 	}
-	if tooLate {
-		return m.confirmLate(now)
-	}
-	return nil
+	return m.confirmLate(now)
 }
 
 // confirmLate is called after a mover was too late, or found no room. It is an error if the table
@@ -369,9 +472,10 @@ func (p *progress) drop(gen uint64) {
 // works with the buffers of an op that has ended.
 //
 //	empty     swapped for moved
-//	occupied  frozen; then, if the table is still moving
+//	occupied  frozen, and its item read at the same time, so that its key is known; then, if the
+//	          table is still moving
 //	removed   swapped for moved, and its item is free; else
-//	item      read, so that its key is known
+//	item      read, if it was not of the word
 //	chunk     of the next table: search for the key, as an op does
 //	place     if it is not there, the word is put into the empty slot, still frozen
 //	swap      the slot is swapped for moved
@@ -390,6 +494,8 @@ type mover struct {
 	key      []byte   // that it has, in its item, which the op keeps
 	value    []byte
 	tooLate  bool   // the table has moved already
+	withItem bool   // the item is read while the slot is frozen
+	marking  bool   // a mark may be on its way
 	mustThaw bool   // the word in the next table is to be thawed
 	doneWord uint64 // what slot i becomes when its key is in the next table
 }
@@ -416,6 +522,11 @@ const maxPartSlots = 64
 // partLen is how many slots a part has.
 func (m *Map) partLen() uint64 { return uint64(min(maxPartSlots, laterChunkFactor*m.cfg.Chunk)) }
 
+// slotsOf is how many slots a part of a table has.
+func (m *Map) slotsOf(t *table, part int) uint64 {
+	return min(m.partLen(), t.perRank-uint64(part)%t.parts*m.partLen())
+}
+
 // partAt is the part that a slot belongs to.
 func (m *Map) partAt(t *table, slot uint64) int {
 	return int(slot/t.perRank*t.parts + slot%t.perRank/m.partLen())
@@ -432,7 +543,7 @@ func (v *mover) start(o *op, from, into *table, part int) {
 	m := o.m
 	rank, in := uint64(part)/from.parts, uint64(part)%from.parts*m.partLen()
 	*v = mover{op: o, from: from, part: part, first: rank*from.perRank + in,
-		words:    append(v.words[:0], make([]uint64, min(m.partLen(), from.perRank-in))...),
+		words:    append(v.words[:0], make([]uint64, m.slotsOf(from, part))...),
 		doneWord: movedWord(from.gen, into.size)}
 	o.call, o.table, o.rereads = &v.dummy, into, 0
 }
@@ -449,10 +560,11 @@ func (v *mover) Step(q rma.Queue) (rma.Handle, error) {
 
 // advance takes the current stage, and returns a handle to wait for or NoHandle.
 func (v *mover) advance(q rma.Queue) rma.Handle {
-	if v.stage == stageStart || v.stage == stageSlots { // their buffers are used again
+	if v.stage == stageStart || v.stage == stageSlots && (v.marking || len(v.unawaited) > 2) {
 		if h := v.collect(q, &v.unawaited, false); h != rma.NoHandle {
 			return h
 		}
+		v.marking = false // buffers can be used again
 	}
 	if h := v.collect(q, &v.flights, true); h != rma.NoHandle {
 		return h
@@ -469,18 +581,19 @@ func (v *mover) advance(q rma.Queue) rma.Handle {
 		for i := range v.words[v.i:] {
 			v.words[v.i+i] = v.chunk[i*v.m.stride]
 		}
-	case stageRemoved, stageItem:
+	case stageRemoved, stageItem, stageChunk:
 		if state(v.control[0]).gen() > v.from.gen {
 			return v.endLate()
 		}
-		if v.stage == stageItem {
+		switch v.stage {
+		case stageItem:
 			return v.takeItem(q)
+		case stageChunk:
+			return v.findKey(q)
 		}
 		return v.swapSlot(q, v.doneWord)
 	case stageCompare:
 		return v.compareItem(q)
-	case stageChunk:
-		return v.findKey(q)
 	}
 	return v.freezeSlots(q)
 }
@@ -511,7 +624,11 @@ func (v *mover) freezeSlots(q rma.Queue) rma.Handle {
 		case word&occupied == 0, word&frozen != 0 && compareFrozen(word, gen) > 0:
 			return v.endLate()
 		case word&frozen == 0 || compareFrozen(word, gen) < 0:
-			return v.swapSlot(q, freeze(word, gen))
+			h := v.swapSlot(q, freeze(word, gen))
+			if v.withItem = word&removed == 0; v.withItem {
+				h = v.getItem(q, word, &v.here)
+			}
+			return h
 		}
 		// The table may have moved before this slot was frozen, and have it in a later one.
 		h := v.get(q, v.control, v.m.control, 0, 0)
@@ -541,8 +658,15 @@ func (v *mover) swapSlot(q rma.Queue, word uint64) rma.Handle {
 func (v *mover) takeItem(q rma.Queue) rma.Handle {
 	word := v.words[v.i]
 	thawed, key, value, ok := v.checkItem(word, v.here)
-	if !ok { // the slot has moved
+	switch {
+	case !ok && v.withItem: // it is read again with the state
+		v.stage, v.withItem = stageSlots, false
+		return rma.NoHandle
+	case !ok: // the slot has moved
 		return v.getSlots(q)
+	case v.withItem:
+		v.withItem = false
+		v.get(q, v.control, v.m.control, 0, 0)
 	}
 	v.key, v.value = key, value
 	v.word, v.hash = thawed, hashOf(key)
@@ -615,9 +739,12 @@ func (v *mover) swapped(q rma.Queue) rma.Handle {
 		return rma.NoHandle
 	case won:
 		v.words[v.i] = v.new
+		if v.withItem {
+			return v.takeItem(q)
+		}
 		v.thaw(q)
 	default:
-		v.words[v.i] = seen
+		v.words[v.i], v.withItem = seen, false
 	}
 	v.stage = stageSlots
 	return rma.NoHandle
@@ -629,7 +756,9 @@ func (v *mover) thaw(q rma.Queue) {
 	if v.new != v.doneWord {
 		return
 	}
+	v.collect(q, &v.unawaited, false) // what has ended: of the slot before
 	if v.old&removed != 0 {
+		v.marking = true
 		v.release(q, v.old)
 	} else if v.mustThaw {
 		rank, off, _ := v.table.place(v.slot())

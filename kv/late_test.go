@@ -106,7 +106,7 @@ func lateMover() error {
 		if err = errors.Join(err, moveTable(m, 0), moveTable(m, 0)); err != nil {
 			return err
 		}
-		second, other, err := paused(m, key, stageItem)
+		second, other, err := paused(m, key, stageChunk)
 		err = errors.Join(err, runUntil(first.q, one, never), has(m, key, "old"),
 			runUntil(second.q, other, never), moveTable(m, 0), has(m, key, "old"))
 		m.pool.Give(first, false)

@@ -336,6 +336,11 @@ func (m *Map) table(gen, size uint64) *table {
 	return t
 }
 
+// pieces is in how many pieces a chunk may be that crosses into the memory of other ranks.
+func (t *table) pieces(chunk int) int {
+	return (laterChunkFactor*chunk-1)/int(min(t.perRank, maxBytes)) + 2
+}
+
 // slotAt is the slot at a distance from the home of a hash. Homes are cache lines of 8 words.
 func (t *table) slotAt(hash, distance uint64) uint64 {
 	line, _ := bits.Mul64(hash, t.homes)

@@ -583,9 +583,10 @@ type session struct {
 	calls     []Call // of the batch
 	counts    Counts
 	needs     []need
-	movingGen uint64 // the last generation that writes have found moving, 0 for none
-	writes    int    // that have
-	farHash   uint64 // hash of a new key far from home, 0 for none
+	movingGen uint64    // the last generation that writes have found moving, 0 for none
+	writes    int       // that have
+	farHash   uint64    // hash of a new key far from home, 0 for none
+	moved     rma.Stats // of other queues, on which it has had slots move
 }
 
 // Close gives back the queue.
@@ -599,12 +600,18 @@ func (m *Map) session() (*session, error) {
 	if s, ok, err := m.pool.Take(); ok || err != nil {
 		return s, err
 	}
-	// An item, a copy, a mark and the state may be in flight together with a chunk in parts.
-	q, err := m.job.NewQueue(m.cfg.Depth*(5+laterChunkFactor*m.cfg.Chunk/8+1) + sampleRuns)
+	return m.newSession(m.cfg.Depth, laterChunkFactor*m.cfg.Chunk/lineSlots+1)
+}
+
+// newSession makes one with some machines, for tables of which a chunk is in some pieces at most.
+func (m *Map) newSession(machines, pieces int) (*session, error) {
+	// An item, a copy, a mark and the state may be in flight together with a chunk in pieces; of a
+	// mover two swaps beside its item, or a copy and two swaps beside a chunk.
+	q, err := m.job.NewQueue(machines*(5+pieces) + sampleRuns)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{q: q, m: m, ops: make([]op, m.cfg.Depth), slots: core.NewSlots(m.cfg.Depth)}
+	s := &session{q: q, m: m, ops: make([]op, machines), slots: core.NewSlots(machines)}
 	if s.chunk, err = q.Alloc(sampleRuns * sampleSlots * m.stride); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
@@ -634,9 +641,10 @@ func (m *Map) withSession(fn func(s *session) error) error {
 		return err
 	}
 	before := *s.q.Stats()
-	s.counts, s.movingGen, s.writes, s.farHash = Counts{}, 0, 0, 0
+	s.counts, s.movingGen, s.writes, s.farHash, s.moved = Counts{}, 0, 0, 0, rma.Stats{}
 	err = fn(s)
 	s.counts.Queues = s.q.Stats().Since(before)
+	s.counts.Queues.Add(s.moved)
 	m.tally.Add(core.Stripe(), &s.counts)
 	s.calls = nil
 	m.pool.Give(s, err != nil)
@@ -676,12 +684,7 @@ func (s *session) run(indices []int) error {
 		if len(s.needs) == 0 {
 			break
 		}
-		indices = []int{} // not nil, which is all
-		for _, n := range s.needs {
-			if s.calls[n.call].Err = s.satisfy(n); s.calls[n.call].Err == nil {
-				indices = append(indices, n.call)
-			}
-		}
+		indices = s.satisfy(s.needs)
 	}
 	if s.writes > 0 || s.farHash != 0 {
 		s.maintain()

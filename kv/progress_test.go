@@ -23,3 +23,22 @@ func TestProgressAfterDrop(t *testing.T) {
 		t.Error("a part of a table that was dropped was claimed")
 	}
 }
+
+// A part has moved when all its lanes have, and not if one has failed.
+func TestPartMovesWithAllLanes(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		m := &Map{}
+		m.moves.begin(1, 2, 0, 1)
+		w := division{m: m, from: &table{gen: 1}, left: map[int]int{1: 2}}
+		for lane, want := range []int{2, 1} {
+			if fails {
+				want = 2
+			}
+			w.ended(&mover{part: 1, tooLate: fails && lane == 0})
+			if left := m.moves.begin(1, 2, 0, 1); left != want || w.tooLate != fails {
+				t.Errorf("one fails: %v. After %d lanes %d parts are left, want %d", fails, lane+1,
+					left, want)
+			}
+		}
+	}
+}

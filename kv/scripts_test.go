@@ -80,7 +80,7 @@ func getFromMoved() error {
 func getFromFrozen() error {
 	for _, batch := range []bool{false, true} {
 		err := overMemory(func(m *Map, key []byte) error {
-			s, v, err := paused(m, key, stageItem)
+			s, v, err := paused(m, key, stageChunk)
 			err = errors.Join(err, checkGet(m, key, batch), runUntil(s.q, v, never),
 				checkGet(m, key, batch))
 			m.pool.Give(s, false)

@@ -87,7 +87,7 @@ func writeToMoved() error {
 // writeToFrozen has a rank change a key whose slot is frozen.
 func writeToFrozen() error {
 	return eachChange(func(m *Map, key []byte, value string, batch bool) error {
-		s, v, err := paused(m, key, stageItem)
+		s, v, err := paused(m, key, stageChunk)
 		err = errors.Join(err, change(m, key, value, batch), runUntil(s.q, v, never),
 			holds(m, key, value))
 		m.pool.Give(s, false)

@@ -167,3 +167,61 @@ func TestLossEveryIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// Operations of a batch that use different connections do not wait for one another's losses: the
+// batch takes as long as the slowest of them, and not as long as the slowest of each round.
+func TestLossInBatch(t *testing.T) {
+	const others, chain = 64, 10
+	run := func(patience int64) (batch, slowest int64) {
+		opts := lossy(1+others, 50)
+		opts.PatienceNs = patience
+		_, err := sim.Run(opts, func(job rma.Job) error {
+			w, err := job.NewWindow(t.Context(), rma.Spec{Name: "words", Words: 1})
+			if err != nil || job.Rank() > 0 {
+				return err
+			}
+			q, err := job.NewQueue(others)
+			if err != nil {
+				return err
+			}
+			begin, next := job.(*sim.Job).NowNs(), 0
+			err = rma.RunAll(t.Context(), q, others, func(int) rma.Op {
+				if next++; next > others {
+					return nil
+				}
+				return &adder{w: w, rank: next, left: chain}
+			})
+			batch = (job.(*sim.Job).NowNs() - begin) / ms
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rank := 1; rank <= others; rank++ {
+			opts.Seed++
+			alone := int64(0)
+			mustTogether(t, opts, 1, func(m *member) error {
+				begin := m.NowNs()
+				for range chain {
+					if m.Rank() > 0 {
+						break
+					}
+					if _, err := m.add(1, 0, 1); err != nil {
+						return err
+					}
+				}
+				alone = max(alone, (m.NowNs()-begin)/ms)
+				return nil
+			})
+			slowest = max(slowest, alone)
+		}
+		return batch, slowest
+	}
+	batch, slowest := run(ms)
+	if batch > slowest+400 { // a loss more or less is chance
+		t.Errorf("the batch takes %d ms, and one operation %d at most", batch, slowest)
+	}
+	if impatient, _ := run(0); impatient < batch+400 {
+		t.Errorf("without patience %d ms, with it %d", impatient, batch)
+	}
+}
