@@ -27,6 +27,8 @@
 // Probing compares two-sided linear probing with one-sided cuckoo hashing by load (LP 7): lookups
 // of keys that are there, in an index and in LP's own tables.
 //
+// Scale and Loss simulate clusters: many ranks, and a slow network that loses messages.
+//
 // On one machine the hosts share its processors: with two cores and two ranks on each host
 // client and server slow each other down, and so do Redis's.
 package net
@@ -35,5 +37,5 @@ import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment {
-	return []*experiment.Experiment{Hosts(), Probing(), Scale()}
+	return []*experiment.Experiment{Hosts(), Probing(), Scale(), Loss()}
 }

@@ -42,6 +42,7 @@ var tiny = map[string]string{
 	"lp figure12":         "--records 200 --lookups 28 --runs 1",
 	"lp figure13":         "",
 	"net scale":           "--sizes 8,32",
+	"net loss":            "--batches 2 --batch 20",
 	"lp cost":             "--load 0.5",
 	"lp index":            "--records 1000 --lookups 100 --batch 1,16 --runs 1",
 	"lp maps":             "--records 1000 --lookups 100 --turns 2",
@@ -191,7 +192,7 @@ func TestUsage(t *testing.T) {
 		"all x", "md cache --batch 0", "md cache --value-bytes 7", "md cache --redis x",
 		"ne table1 --slots 1", "ne ycsb --impl redis",
 		"ne ycsb --redis nowhere", "ne ycsb --nessie-load 0.6",
-		"net hosts --new 2", "net scale --sizes 1", "show",
+		"net hosts --new 2", "net scale --sizes 1", "net loss --lose 1", "show",
 		"shared -n 0", "shared --batch 0", "shared --store x", "shared --seconds 0",
 		"dedup --bytes 7", "dedup --repeats 100", "dedup --size 0", "dedup --program x",
 	} {
