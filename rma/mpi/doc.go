@@ -124,7 +124,9 @@
 // MPI_Win_flush_local, Open MPI brought the answer of a fetch-and-add before it had happened, and
 // hung. On libraries other than Open MPI a single get is MPI_Rget, completed by its request. (In
 // MPICH 4.0.2 the request of a joined MPI_Rget is done before the words are there.) Done and Wait
-// may so complete more than was asked for, and a flush does not end with a context.
+// may so complete more than was asked for, and a flush does not end with a context. While it waits
+// for one rank, nothing of others is noticed: so a queue cannot wait for any of its operations, and
+// is no [rma.AnyWaiter].
 //
 // Collective calls are MPI_Ibarrier, MPI_Iallgather and MPI_Iallreduce. During one of them the rank
 // also examines the context and the messages of ranks that have left, so that no call waits for
