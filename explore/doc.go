@@ -72,6 +72,13 @@
 // A state is examined when it is expanded, not when it is found: it is unpacked then, and its
 // successors are known. So what the last level would show is known up to one level later.
 //
+// # Coverage
+//
+// With [Options].Coverage a rank whose expander is a [Namer] counts for each action the arcs, and
+// the states that were found by them, where it inserts the successors. So the counts are of what
+// was searched, also where the search has ended early. Ranks number actions as they meet them; in
+// the end they exchange names and counts. Without it nothing is counted.
+//
 // # Walks
 //
 // With [Options].Walk each rank spends a share of its time on random walks, if its expander is a
@@ -274,6 +281,7 @@
 //	trace.go        after the search: a shortest way to a state
 //	worker.go       the search of a rank: take a block, expand it, insert what it leads to
 //	walk.go         random walks beside the search
+//	coverage.go     how often each action was taken
 //	commands.go     what all ranks do together: stop, save
 //	checkpoint.go   the search in a file
 //	memory.go       the budget

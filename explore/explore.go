@@ -83,6 +83,10 @@ type Result struct {
 	// Walks have shown these findings first: there is no Trace to them. nil without Options.Walk.
 	Walks map[int]Walk
 
+	// Coverage has the actions, of what was searched: their arcs come to Arcs, and their states to
+	// States without the initial ones. nil without Options.Coverage, and if a rank was lost.
+	Coverage []Action
+
 	// Live is what is known about Options.Live; nil if nothing was asked, or the search is not
 	// complete.
 	Live *Liveness
@@ -188,6 +192,9 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	if err == nil {
 		err = s.admitLive(&opts)
 	}
+	if err == nil {
+		err = s.admitNamer(&opts)
+	}
 	s.opts = opts
 	if err := s.agree(ctx, err); err != nil {
 		return nil, err
@@ -246,6 +253,9 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		res.Checked = true
 	}
 	if s.loss == nil {
+		res.Coverage, err = s.coverage(uncancelled)
+	}
+	if err == nil && s.loss == nil {
 		err = s.answerLive(ctx, uncancelled, res)
 	}
 	if err == nil && s.loss == nil {

@@ -107,6 +107,7 @@ const (
 	breachPart
 	breachWide
 	breachFindings
+	breachActions
 	breaches // how many there are
 )
 
@@ -120,6 +121,7 @@ func (b breach) String() string {
 		breachPart:     "returned from Expand a part of a state",
 		breachWide:     "returned from Expand a state with bits beyond StateBits",
 		breachFindings: "has a finding that fell",
+		breachActions:  "named from ExpandNamed not each successor's action",
 	}[b]
 }
 

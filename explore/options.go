@@ -66,6 +66,9 @@ type Options struct {
 	// It takes 8 bytes more for each state during the search. All ranks do the same in it: an error
 	// that one of them makes up leaves the others waiting. It excludes EncodingFingerprint.
 	After func(ctx context.Context, states *States) error
+	// Coverage has Result.Coverage count how often each action was taken, if the model's expanders
+	// are Namers. It excludes Resume.
+	Coverage bool
 	// Progress is called on rank 0 each second, from a goroutine of its own.
 	Progress func(Snapshot)
 	// progressEvery is the time between calls of Progress; 0 means a second. Tests set it.
@@ -172,6 +175,7 @@ func (s *search) traits() []trait {
 		{"max states", fmt.Sprint(s.opts.MaxStates)},
 		{"live", fmt.Sprint(s.opts.Live)},
 		{"after", fmt.Sprint(s.opts.After != nil)},
+		{"coverage", fmt.Sprint(s.opts.Coverage)},
 		{"check", fmt.Sprint(s.opts.Check)},
 		{"checkpoint", s.opts.Checkpoint},
 		{"resume", s.opts.Resume},

@@ -50,6 +50,7 @@ type worker struct {
 	heap      uint64   // most bytes of frontier and log so far
 	moved     uint64   // cellTables when this rank, without work, looked last
 	walks     walks
+	named     *named // nil: actions are not counted
 }
 
 func newWorker(s *search) *worker {
@@ -68,6 +69,7 @@ func newWorker(s *search) *worker {
 	w.results = make([]set.Result, insertBatches*w.full)
 	w.names = make([]uint64, insertBatches*w.full)
 	w.walks = s.newWalks()
+	w.nameActions()
 	w.pool.taskWords = s.taskWords
 	w.now.pool, w.next.pool = &w.pool, &w.pool
 	if s.logs() {
@@ -116,7 +118,7 @@ func (w *worker) begin(ctx context.Context) error {
 		return w.resume(ctx)
 	}
 	if w.job.Rank() == 0 {
-		if err := w.insert(ctx, slices.Clone(w.initial), nil, &w.now, 0); err != nil {
+		if err := w.insert(ctx, slices.Clone(w.initial), origin{}, &w.now, 0); err != nil {
 			return err
 		}
 		if err := w.publish(ctx); err != nil {
@@ -177,7 +179,8 @@ func (w *worker) offer(ctx context.Context) error {
 // gathered is the successors of some of the states to be expanded.
 type gathered struct {
 	batch      []uint64 // those that go into the set
-	from       []uint64 // for each the name of the state before it, where the log wants it
+	origin              // of each
+	taken      []uint32 // the actions that led to all, where they are counted
 	end        int      // they are of states before this one
 	arcs, dead uint64
 	deadlocked int       // the first of dead
@@ -244,11 +247,14 @@ func (w *worker) settleAndGather(ctx context.Context, now, next *gathered, to *f
 // checkpoint: states whose successors have only been gathered still wait.
 func (w *worker) settle(ctx context.Context, g *gathered, to *frontier, parity int) error {
 	w.longest = max(w.longest, cap(g.batch))
-	if err := w.insert(ctx, g.batch, g.from, to, parity); err != nil {
+	if err := w.insert(ctx, g.batch, g.origin, to, parity); err != nil {
 		return err
 	}
 	w.at = g.end
 	w.arcs += g.arcs
+	if w.named != nil {
+		w.named.arcs(g.taken)
+	}
 	copy(w.shown, g.findings)
 	if w.dead == 0 && g.dead > 0 {
 		g.fresh = append(g.fresh, witness{finding: Deadlock,
@@ -266,8 +272,8 @@ func (w *worker) settle(ctx context.Context, g *gathered, to *frontier, parity i
 // gather has the model expand the states to be expanded, from one on, until the batch of successors
 // is full or none is left. It may run beside everything but itself.
 func (w *worker) gather(g *gathered, from int) {
-	*g = gathered{batch: g.batch[:0], from: g.from[:0], fresh: g.fresh[:0], findings: g.findings,
-		end: from}
+	*g = gathered{batch: g.batch[:0], origin: origin{g.from[:0], g.actions[:0]},
+		taken: g.taken[:0], fresh: g.fresh[:0], findings: g.findings, end: from}
 	g.err = w.gatherInto(g)
 }
 
@@ -294,7 +300,11 @@ func (w *worker) gatherInto(g *gathered) (err error) {
 		if w.expander.Found() != w.found.n {
 			g.fresh = w.found.look(g.fresh, w.name(g.end))
 		}
-		g.batch = w.recent.drop(g.batch, given)
+		if w.named == nil {
+			g.batch = w.recent.drop(g.batch, given)
+		} else if err := w.dropNamed(g, given); err != nil {
+			return err
+		}
 		if w.log != nil && w.fingerprints() {
 			for name := w.name(g.end); len(g.from) < len(g.batch)/words; {
 				g.from = append(g.from, name)
@@ -354,23 +364,22 @@ func (w *worker) name(i int) uint64 {
 	return w.todo[i]
 }
 
-// insert puts states into the set; what is new goes to a frontier. from is for each the name of the
-// state before it, nil where nobody asks.
-func (w *worker) insert(ctx context.Context, states, from []uint64, to *frontier,
+// insert puts states into the set; what is new goes to a frontier.
+func (w *worker) insert(ctx context.Context, states []uint64, o origin, to *frontier,
 	parity int) error {
 	for len(states) > 0 {
 		n := min(len(states)/w.words, len(w.results))
-		k := min(n, len(from))
-		if err := w.insertPiece(ctx, states[:n*w.words], from[:k], to, parity); err != nil {
+		first, rest := o.cut(n)
+		if err := w.insertPiece(ctx, states[:n*w.words], first, to, parity); err != nil {
 			return err
 		}
-		states, from = states[n*w.words:], from[k:]
+		states, o = states[n*w.words:], rest
 	}
 	return nil
 }
 
 // insertPiece inserts at most insertBatches batches of states.
-func (w *worker) insertPiece(ctx context.Context, states, from []uint64, to *frontier,
+func (w *worker) insertPiece(ctx context.Context, states []uint64, o origin, to *frontier,
 	parity int) error {
 	words, taskWords := w.words, w.taskWords
 	for len(states) > 0 {
@@ -390,16 +399,17 @@ func (w *worker) insertPiece(ctx context.Context, states, from []uint64, to *fro
 			switch r {
 			case set.Inserted:
 				to.push(tasks[i*taskWords : (i+1)*taskWords])
-				if len(from) > 0 {
-					w.log.follow(from[i])
+				if len(o.from) > 0 {
+					w.log.follow(o.from[i])
+				}
+				if len(o.actions) > 0 {
+					w.named.count(o.actions[i]).States++
 				}
 				w.log.add(names[i])
 				w.created[parity]++
 			case set.Full:
 				copy(states[left*words:(left+1)*words], states[i*words:])
-				if len(from) > 0 {
-					from[left] = from[i]
-				}
+				o.move(left, i)
 				left++
 			}
 		}
