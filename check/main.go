@@ -18,6 +18,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/coverage"
 	"github.com/farhash/farhash/internal/extent"
 	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/lts"
@@ -196,6 +197,7 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		"is longer: a state may be missed, and the probability is shown")
 	set.BoolVar(&opts.Continue, "continue", false, "search on after a violation, for all others")
 	f.extent.Register(set, "states")
+	coverage.Register(set, &opts.Coverage, "action", "states")
 	f.registerFiles(set)
 	set.BoolVar(&f.simulate, "simulate", false, "walk at random instead of searching, until "+
 		"something is violated")
@@ -222,6 +224,8 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		return f, opts, fmt.Errorf("--order must be bfs or any, not %q", order)
 	case f.ranks < 1 || f.ranks > maxRanks:
 		return f, opts, fmt.Errorf("-n must be 1 to %d, not %d", maxRanks, f.ranks)
+	case opts.Coverage && opts.Resume != "":
+		return f, opts, coverage.ErrResumed
 	case opts.CheckpointEvery <= 0:
 		return f, opts, fmt.Errorf("--every must be positive, not %v", opts.CheckpointEvery)
 	}
@@ -261,7 +265,7 @@ func (f *flags) checkSimulation(set *pflag.FlagSet) error {
 	}
 	walks, search := []string{"depth", "walks", "seed"}, []string{"mem", "order", "fingerprint",
 		"checkpoint", "every", "resume", "continue", "max-depth", "max-states",
-		"html", "export", "max-export"}
+		"html", "export", "max-export", "coverage"}
 	for _, name := range walks {
 		if !f.simulate && set.Changed(name) {
 			return fmt.Errorf("--%s is for random walks; it needs --simulate", name)
@@ -326,7 +330,9 @@ type object struct {
 	TracesCut  bool           `json:"tracesCut,omitempty"` // interrupted before all were found
 	Compared   *uint64        `json:"compared,omitempty"`  // with Canonical alone
 	Alike      string         `json:"alike,omitempty"`
-	Untaken    []string       `json:"untaken,omitempty"` // fair actions
+	Untaken    []string       `json:"untaken,omitempty"` // actions
+	// Coverage has the actions, where it was asked for and no rank was lost.
+	Coverage []coverage.Action `json:"coverage,omitempty"`
 }
 
 // simulatedObject is a result of Simulate as it is printed with --json.
@@ -375,7 +381,8 @@ func newObject[S any](name string, r *Result[S]) object {
 		Seconds: r.Elapsed.Seconds(), StateBytes: r.StateBytes(), Shown: r.Shown,
 		Encoding: string(r.Encoding), Properties: objectAnswers(r.Properties),
 		Path: objectPath(r.Path), Detail: r.Detail, Traces: objectTraces(r.Traces),
-		TracesCut: r.TracesCut, Alike: r.Alike, Untaken: r.Untaken}
+		TracesCut: r.TracesCut, Alike: r.Alike, Untaken: r.Untaken,
+		Coverage: coverage.Of(r.Coverage)}
 	if r.canonical {
 		o.Compared = &r.Compared
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -36,7 +37,9 @@ func TestFlags(t *testing.T) {
 	for args, says := range map[string]string{"--mem 0": "is no size such as 2GiB",
 		"--mem x": "is no size such as 2GiB", "--every 0s": "--every must be positive",
 		"-n 0": "-n must be 1 to 1024", "-n 1025": "-n must be 1 to 1024",
-		"--order up": "bfs or any", "--none": "unknown flag"} {
+		"--order up": "bfs or any", "--none": "unknown flag",
+		"--coverage --simulate":   "--coverage is for a search",
+		"--coverage --resume old": "--coverage and --resume exclude each other"} {
 		if _, _, err := parse(models, strings.Fields(args)); err == nil ||
 			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", args, err)
@@ -75,6 +78,44 @@ func TestJSONOfUnknown(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"properties":[{"name":"a","answer":null},`+
 		`{"name":"b","answer":true},{"name":"c","answer":false}]`) {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// The actions that were asked for are in text, JSON and the page.
+func TestCoverageOfMain(t *testing.T) {
+	m := Model[uint8]{Name: "up", Init: []uint8{0}, Deadlocks: true,
+		Actions: []string{"up", "down"}, Next: func(s uint8, emit func(string, uint8)) {
+			if s < 9 {
+				emit("up by 1", s+1)
+			}
+		}}
+	f, opts, err := parse([]program{m}, []string{"--coverage", "--mem", "64MiB"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = local.Run(2, func(job rma.Job) error {
+		o, err := f.model.check(t.Context(), job, opts)
+		if err != nil || job.Rank() != 0 {
+			return err
+		}
+		text, err := json.Marshal(o.object())
+		for got, want := range map[string]string{
+			string(text): `"untaken":["down"],"coverage":[{"name":"up","arcs":9,"states":9},` +
+				`{"name":"down","arcs":0,"states":0}]`,
+			o.report(): "\ncoverage, seldom taken ones first:\n" +
+				"  transitions  new states  action\n" +
+				"            0           0  down\n            9           9  up\n",
+			fmt.Sprint(o.page().Tables): "[{Coverage, seldom taken ones first " +
+				"[action transitions new states] [[down 0 0] [up 9 9]]}]",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s\nhas no %s", got, want)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

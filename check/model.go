@@ -27,6 +27,11 @@ type Model[S any] struct {
 	// StronglyFair are names of actions that are taken again and again if they can be taken again
 	// and again, even if not at any time.
 	StronglyFair []string
+	// Actions, if there are any, are the names of all actions. An action that no state takes is a
+	// warning, and a name that Next emits without being of one an error. A name is of an action if
+	// it is the same, or goes on with parameters after a space or a parenthesis: "fill 3" and
+	// "fill(3)" are of "fill".
+	Actions []string
 	// MaxBytes is the most that AppendBinary of S appends, if it has that method.
 	MaxBytes int
 }
@@ -95,8 +100,8 @@ func (m *Model[S]) validate() error {
 	case m.Next == nil:
 		return fmt.Errorf("check: model %s has no Next", m.Name)
 	}
-	if n := len(m.Fair) + len(m.StronglyFair); n > maxFair {
-		return fmt.Errorf("check: model %s has %d fair actions; %d is the most", m.Name, n, maxFair)
+	if err := m.validateActions(); err != nil {
+		return err
 	}
 	for i, p := range m.Properties {
 		same := func(q Property[S]) bool { return q.Name == p.Name }
@@ -118,8 +123,11 @@ func (m *Model[S]) validate() error {
 	return nil
 }
 
-// maxFair is how many actions may be fair.
-const maxFair = 32
+// How many actions may be fair, and how many there may be.
+const (
+	maxFair    = 32
+	maxActions = 4096
+)
 
 // Error says what a model did that it must not do.
 type Error struct {

@@ -59,6 +59,9 @@ func (r *Result[S]) page(name string) *webpage.Page {
 	p.Facts = append(p.Facts, webpage.Fact{Name: "time", Value: fmt.Sprintf("%v with %s",
 		r.Elapsed.Round(time.Millisecond), plural.Of(r.Ranks, "rank"))},
 		webpage.Fact{Name: "states are stored as", Value: string(r.Encoding)})
+	if r.Coverage != nil {
+		p.Tables = append(p.Tables, r.coverage().Page())
+	}
 	for i := range r.Traces {
 		p.Traces = append(p.Traces, r.Traces[i].page())
 	}

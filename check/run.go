@@ -31,6 +31,10 @@ type Options struct {
 	// Continue searches on after a violation, for others: each has a trace.
 	Continue            bool
 	MaxDepth, MaxStates uint64
+
+	// Coverage has Result.Coverage count how often each action was taken: those of Model.Actions,
+	// or, if it has none, each name.
+	Coverage bool
 }
 
 // search is how package explore is to search for a model.
@@ -39,7 +43,7 @@ func (m *system[S]) search(o Options) explore.Options {
 		Access: o.Access, Progress: o.Progress, Checkpoint: o.Checkpoint,
 		CheckpointEvery: o.CheckpointEvery, Resume: o.Resume, Warn: o.Warn,
 		ModelID: m.identity(), Trace: m.targets(), TraceEach: true, MaxDepth: o.MaxDepth,
-		MaxStates: o.MaxStates}
+		MaxStates: o.MaxStates, Coverage: o.Coverage}
 }
 
 // Answer is what is known about a property.
@@ -74,13 +78,15 @@ type Result[S any] struct {
 	// Alike names a slice or map that is nil in some states and empty in others, which makes two
 	// states of what prints alike; empty if none was seen.
 	Alike string
-	// Untaken are the actions of Model.Fair and StronglyFair that no state takes: names that may be
-	// wrong. It is known after a complete search, and of what was expanded where a path is shown
-	// that violates a property.
+	// Untaken are the actions of Model.Fair, StronglyFair and Actions that no state takes: names
+	// that may be wrong, or what the model never does. It is known after a complete search. Where a
+	// path is shown that violates a property, it has the fair ones that were not taken until then.
 	Untaken []string
 
-	canonical bool // the model has Canonical
-	pathEnds  bool // Path is along a path that ends in a deadlock
+	canonical bool     // the model has Canonical
+	pathEnds  bool     // Path is along a path that ends in a deadlock
+	fair      []string // actions
+	covers    bool     // Options.Coverage
 }
 
 // Verdict is the answer to a property.
@@ -117,6 +123,7 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 	if err = rma.AllSucceeded(ctx, job, "check", err); err != nil {
 		return nil, err
 	}
+	s.covers = opts.Coverage
 	var paths pathAnswers
 	search := s.search(opts)
 	if search.After = s.afterwards(&paths); search.After != nil {
@@ -131,7 +138,9 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 		return nil, err
 	}
 	r := &Result[S]{Result: res, Properties: s.verdicts(res), Back: -1,
-		canonical: m.Canonical != nil}
+		canonical: m.Canonical != nil, fair: slices.Concat(m.Fair, m.StronglyFair),
+		covers: opts.Coverage}
+	s.sortActions(res.Coverage)
 	if s.Findings() > s.notes() {
 		r.Compared = res.Findings[s.notes()+noteCompared]
 		r.Alike = s.alikeName(res.Findings[s.notes()+noteAlike])
@@ -151,8 +160,11 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 		err = s.takePaths(r, paths)
 	}
 	r.takeLasso()
-	if res.Complete || r.Back >= 0 || r.pathEnds {
-		r.Untaken = s.untakenActions(res.Findings)
+	switch {
+	case res.Complete:
+		r.Untaken = s.untakenOf(slices.Concat(r.fair, m.Actions), res.Findings)
+	case r.Back >= 0, r.pathEnds:
+		r.Untaken = s.untakenOf(r.fair, res.Findings)
 	}
 	return r, err
 }
@@ -166,6 +178,9 @@ func (m *system[S]) identity() string {
 	}
 	if len(m.StronglyFair) > 0 {
 		id += fmt.Sprintf(", strongly fair %q", m.StronglyFair)
+	}
+	if len(m.Actions) > 0 {
+		id += fmt.Sprintf(", actions %q", m.Actions)
 	}
 	for _, p := range m.Properties {
 		id += fmt.Sprintf(", %d %q", p.Kind, p.Name)
@@ -277,6 +292,7 @@ func (r *Result[S]) Report() string {
 	}
 	fmt.Fprintln(&b, r.basis())
 	b.WriteString(r.warnings())
+	r.reportCoverage(&b)
 	r.reportTraces(&b)
 	return b.String()
 }

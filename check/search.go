@@ -36,6 +36,7 @@ type system[S any] struct {
 	first   []uint64 // the initial states
 	joined  []uint64 // pairs: an initial state as it came, and what Canonical returned
 	places  *place   // slices and maps in states; nil: there are none
+	covers  bool     // actions are counted
 }
 
 func newSystem[S any](m *Model[S]) (*system[S], error) {
@@ -93,7 +94,9 @@ func (m *system[S]) shares() bool {
 func (m *system[S]) Padded() bool { return m.shares() }
 
 // notes is the first note among the findings.
-func (m *system[S]) notes() int { return findingProperties + len(m.Properties) + m.fair() }
+func (m *system[S]) notes() int {
+	return findingProperties + len(m.Properties) + m.fair() + len(m.Actions)
+}
 
 func (m *system[S]) Findings() int {
 	if m.Canonical == nil && !m.shares() {
@@ -118,7 +121,7 @@ func (m *system[S]) Decided(findings []uint64) bool {
 
 func (m *system[S]) NewExpander() explore.Expander {
 	e := &expander[S]{system: m, words: m.StateWords(), findings: make([]uint64, m.Findings())}
-	e.untaken = 1<<m.fair() - 1
+	e.untaken, e.naming = 1<<m.fair()-1, m.covers || len(m.Actions) > 0
 	e.emit, e.repacked, e.came = e.add, make([]uint64, e.words), make([]uint64, e.words)
 	e.shares, e.sample = m.shares(), newSample(m.joined)
 	for i := range m.Properties {
@@ -138,7 +141,9 @@ type expander[S any] struct {
 	found    int
 	open     []int  // properties that no state here has decided
 	untaken  uint64 // fair actions that no state here has taken
-	noted    [takenMost]string
+	naming   bool   // all actions are noted, and not these alone
+	noted    [takenMost]noted
+	covered  covered
 	shares   bool // the copy of a state that a function of the model gets may share its memory
 
 	codec.Padded[S]                 // the state at hand
@@ -179,8 +184,8 @@ func (e *expander[S]) add(action string, next S) {
 		return
 	}
 	e.action = action
-	if e.untaken != 0 {
-		e.take(action)
+	if (e.untaken != 0 || e.naming) && !e.take(action) {
+		return
 	}
 	if e.Canonical != nil {
 		if next, e.err = e.canonical(action, next); e.err != nil {
@@ -208,6 +213,7 @@ func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
 	if out, err = e.list(out); err != nil {
 		return nil, err
 	}
+	e.covered.at = false
 	if len(e.open) > 0 {
 		e.examine()
 	}

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
+
+	"github.com/farhash/farhash/internal/nearest"
 )
 
-// Each fair action has a finding, which says that it was taken. It comes after the findings of
-// properties.
+// Each fair action has a finding, which says that it was taken, and so has each of Model.Actions.
+// They come after the findings of properties.
 
 // fair is the number of fair actions.
 func (m *system[S]) fair() int { return len(m.Fair) + len(m.StronglyFair) }
@@ -16,27 +18,90 @@ func (m *system[S]) fair() int { return len(m.Fair) + len(m.StronglyFair) }
 // takenMost is how many names of actions an expander remembers that it has noted.
 const takenMost = 64
 
-// take notes that an action is taken. Names are mostly constants: one that was noted is known
-// by where it is, and not compared. It is kept, so nothing else can be there.
-func (e *expander[S]) take(action string) {
-	at := unsafe.StringData(action)
-	noted := &e.noted[uint32(uintptr(unsafe.Pointer(at)))*0x9e3779b1>>26%takenMost]
-	if at != nil && at == unsafe.StringData(*noted) && len(action) == len(*noted) {
-		return
-	}
-	*noted = action
-	fresh := e.fairness(action) & e.untaken
-	e.untaken &^= fresh
-	for i := range e.fair() {
-		if fresh>>i&1 != 0 {
-			e.find(findingProperties + len(e.Properties) + i)
-		}
-	}
+// noted is an action that an expander has noted.
+type noted struct {
+	name   string
+	number uint32 // for coverage
 }
 
-// untakenActions are the fair actions that no state took.
-func (m *system[S]) untakenActions(findings []uint64) (names []string) {
-	for i, name := range slices.Concat(m.Fair, m.StronglyFair) {
+// take notes that an action is taken. It reports whether the name is of one. Names are mostly
+// constants: one that was noted is known by where it is, and not compared. It is kept, so nothing
+// else can be there.
+func (e *expander[S]) take(action string) bool {
+	at := unsafe.StringData(action)
+	to := &e.noted[uint32(uintptr(unsafe.Pointer(at)))*0x9e3779b1>>26%takenMost]
+	if at != nil && at == unsafe.StringData(to.name) && len(action) == len(to.name) {
+		e.covered.add(to.number)
+		return true
+	}
+	fresh := e.fairness(action) & e.untaken
+	e.untaken &^= fresh
+	first := findingProperties + len(e.Properties)
+	for i := range e.fair() {
+		if fresh>>i&1 != 0 {
+			e.find(first + i)
+		}
+	}
+	number := e.number(action)
+	if e.err != nil {
+		return false
+	}
+	if i := first + e.fair() + int(number); len(e.Actions) > 0 && e.findings[i] == 0 {
+		e.find(i)
+	}
+	*to = noted{action, number}
+	e.covered.add(number)
+	return true
+}
+
+// listed is which of Model.Actions a name is of; -1 if of none. The longest one counts.
+func (m *Model[S]) listed(name string) int {
+	at, length := -1, -1
+	for i, action := range m.Actions {
+		rest, begins := strings.CutPrefix(name, action)
+		if begins && len(action) > length && (rest == "" || rest[0] == ' ' || rest[0] == '(') {
+			at, length = i, len(action)
+		}
+	}
+	return at
+}
+
+// unlisted says that a name is of none of Model.Actions.
+func (m *Model[S]) unlisted(name string) string {
+	bare, _, _ := strings.Cut(name, " ")
+	bare, _, _ = strings.Cut(bare, "(")
+	return fmt.Sprintf("%q is none of Model.Actions%s", name,
+		nearest.Suggestion(bare, slices.Values(m.Actions)))
+}
+
+// validateActions refuses lists of actions that are none.
+func (m *Model[S]) validateActions() error {
+	fair := slices.Concat(m.Fair, m.StronglyFair)
+	switch {
+	case len(fair) > maxFair:
+		return fmt.Errorf("check: model %s has %d fair actions; %d is the most", m.Name, len(fair),
+			maxFair)
+	case len(m.Actions) > maxActions:
+		return fmt.Errorf("check: model %s has %d actions; %d is the most: an action is listed "+
+			"once, without its parameters", m.Name, len(m.Actions), maxActions)
+	}
+	for i, name := range m.Actions {
+		if name == "" || slices.Index(m.Actions, name) < i {
+			return fmt.Errorf("check: action %d of model %s is %q; name each action once", i,
+				m.Name, name)
+		}
+	}
+	for _, name := range fair {
+		if len(m.Actions) > 0 && m.listed(name) < 0 {
+			return fmt.Errorf("check: model %s: the fair action %s", m.Name, m.unlisted(name))
+		}
+	}
+	return nil
+}
+
+// untakenOf are the actions that no state took, of the fair ones and perhaps Model.Actions.
+func (m *system[S]) untakenOf(actions []string, findings []uint64) (names []string) {
+	for i, name := range actions {
 		if findings[findingProperties+len(m.Properties)+i] == 0 && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -53,8 +118,11 @@ func (r *Result[S]) warnings() string {
 			r.Alike)
 	}
 	for _, name := range r.Untaken {
-		fmt.Fprintf(&b, "WARNING: no state takes the action %q, which is to be fair; is it a "+
-			"whole name that Next emits?\n", name)
+		what := "which is in Model.Actions"
+		if slices.Contains(r.fair, name) {
+			what = "which is to be fair; is it a whole name that Next emits?"
+		}
+		fmt.Fprintf(&b, "WARNING: no state takes the action %q, %s\n", name, what)
 	}
 	return b.String()
 }

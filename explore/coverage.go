@@ -20,9 +20,9 @@ type Namer interface {
 	// successor.
 	ExpandNamed(state, out []uint64, actions []uint32) (nextOut []uint64, nextActions []uint32,
 		err error)
-	// Actions has the names of the actions by their numbers, also of those that have led nowhere
+	// ActionNames has the names of the actions by number, also of those that have led nowhere
 	// yet. ExpandNamed may append to them. The same name is the same action on all ranks.
-	Actions() []string
+	ActionNames() []string
 }
 
 // Action is how often an action was taken.
@@ -83,7 +83,7 @@ func (w *worker) dropNamed(g *gathered, given int) error {
 		return w.broken(breachActions, "%s for %s", plural.Of(len(taken), "action"),
 			plural.Of(len(successors)/words, "successor"))
 	}
-	names := len(w.named.Actions())
+	names := len(w.named.ActionNames())
 	g.taken, g.batch = append(g.taken, taken...), g.batch[:given]
 	for i, action := range taken {
 		if int(action) >= names {
@@ -200,7 +200,7 @@ func (s *search) gatherActions(ctx context.Context, cells *rma.Cells, words int,
 
 // packed is what this rank has counted, as bytes.
 func (e *named) packed() ([]byte, error) {
-	names := e.Actions()
+	names := e.ActionNames()
 	mine := make([]Action, len(names))
 	copy(mine, e.counts)
 	for i := range mine {

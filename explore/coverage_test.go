@@ -34,7 +34,7 @@ type namer struct {
 	numbers map[string]uint32
 }
 
-func (n *namer) Actions() []string { return n.names }
+func (n *namer) ActionNames() []string { return n.names }
 
 func (n *namer) ExpandNamed(state, out []uint64, actions []uint32) ([]uint64, []uint32, error) {
 	out, err := n.Expand(state, out)

@@ -18,12 +18,20 @@ type Page struct {
 	Notes   []string // that qualify the result, such as that it is incomplete
 	Facts   []Fact
 	Answers []Answer
+	Tables  []Table // more, after the charts
 	Samples Samples
 	Traces  []Trace
 }
 
 // Fact is a line of the first table.
 type Fact struct{ Name, Value string }
+
+// Table is a table with a head.
+type Table struct {
+	Title string
+	Head  []string
+	Rows  [][]string
+}
 
 // Answer is the answer to a question.
 type Answer struct{ Question, Answer, Note string }

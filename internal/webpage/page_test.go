@@ -13,6 +13,7 @@ func sample() *Page {
 	p := &Page{Title: `<script>alert("x")</script>`, Notes: []string{"INCOMPLETE: memory full"},
 		Facts:   []Fact{{"states", "531441"}},
 		Answers: []Answer{{`a < b & "c"`, "false", ""}, {"later", "unknown", "at least 3"}},
+		Tables:  []Table{{"Coverage", []string{"action", "arcs"}, [][]string{{"<down>", "17"}}}},
 		Traces: []Trace{{Goal: `a "way" & back`, Steps: []Step{{State: "{A:0}"}, {Action: "<up>",
 			Changes: []Change{{"A", "0", "<1>"}}, State: "{A:<1>}"}}, End: "and so on"}}}
 	for i := range uint64(40) {
@@ -29,7 +30,7 @@ func TestEscapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"&lt;script&gt;alert(", "a &lt; b &amp; &#34;c&#34;",
-		"&lt;up&gt;",
+		"&lt;up&gt;", "<th>arcs</th>", "<td>&lt;down&gt;</td><td>17</td>",
 		`<span class="to">&lt;1&gt;</span>`, "INCOMPLETE: memory full", "and so on", "531441",
 		"<polyline class=\"line1\" points=\"0.0,160.0 15.0,"} {
 		if !strings.Contains(text.String(), part) {

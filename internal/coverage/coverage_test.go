@@ -1,0 +1,62 @@
+package coverage
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The least taken actions come first, names are quoted where they must be, and many are cut off.
+func TestTable(t *testing.T) {
+	table := Table{Action: "transition", Arcs: "arcs", States: "markings", Partial: true,
+		Actions: []Action{{"often", 700, 3}, {"", 9, 9}, {"a\nb", 9, 0}, {"never", 0, 0}}}
+	var text strings.Builder
+	table.Write(&text)
+	if want := "coverage of what was searched, seldom taken ones first:\n" +
+		"  arcs  new markings  transition\n" +
+		"     0             0  never\n" +
+		"     9             9  \"\"\n" +
+		"     9             0  \"a\\nb\"\n" +
+		"   700             3  often\n"; text.String() != want {
+		t.Errorf("%s\nwant\n%s", text.String(), want)
+	}
+	page := table.Page()
+	if got := fmt.Sprintf("%q", page); got != `{"Coverage of what was searched, seldom taken ones `+
+		`first" ["transition" "arcs" "new markings"] [["never" "0" "0"] ["" "9" "9"] `+
+		`["a\nb" "9" "0"] ["often" "700" "3"]]}` {
+		t.Error(got)
+	}
+	if table.Actions[0].Name != "often" {
+		t.Error("the actions themselves were sorted")
+	}
+	for n, others := range map[int]string{maxLines: "", maxLines + 1: "and 1 other,",
+		maxRows + 3: fmt.Sprintf("and %d others,", maxRows+3-maxLines)} {
+		table.Actions = make([]Action, n)
+		text.Reset()
+		table.Write(&text)
+		if lines := strings.Count(text.String(), "\n"); lines > maxLines+3 ||
+			!strings.Contains(text.String(), others) || others == "" && lines != maxLines+2 {
+			t.Errorf("%d actions: %s", n, text.String())
+		}
+	}
+	if page := table.Page(); len(page.Rows) != min(len(table.Actions), maxRows) {
+		t.Errorf("%d rows", len(page.Rows))
+	}
+	table.Actions = nil
+	text.Reset()
+	if table.Write(&text); text.String() != "coverage: there is no transition\n" {
+		t.Error(text.String())
+	}
+}
+
+// Of takes actions of a search.
+func TestOf(t *testing.T) {
+	type action struct {
+		Name         string
+		Arcs, States uint64
+	}
+	if got := Of([]action{{"a", 2, 1}}); len(got) != 1 || got[0] != (Action{"a", 2, 1}) ||
+		Of[action](nil) != nil {
+		t.Error(got)
+	}
+}
