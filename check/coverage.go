@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -86,15 +85,11 @@ func (m *system[S]) sortActions(all []explore.Action) {
 // coverage is what is known of the actions, as a table.
 func (r *Result[S]) coverage() *coverage.Table {
 	return &coverage.Table{Action: "action", Arcs: "transitions", States: "states",
-		Partial: !r.Complete, Actions: coverage.Of(r.Coverage)}
+		Partial: !r.Complete, Lost: len(r.Lost) > 0, Actions: coverage.Of(r.Coverage)}
 }
 
 func (r *Result[S]) reportCoverage(b *strings.Builder) {
-	switch {
-	case !r.covers:
-	case r.Coverage == nil && r.Reason == explore.RankLost:
-		fmt.Fprintln(b, "coverage: not known, as a rank was lost")
-	default:
+	if r.covers {
 		r.coverage().Write(b)
 	}
 }

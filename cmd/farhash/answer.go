@@ -19,6 +19,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/coverage"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
@@ -67,6 +68,8 @@ type answer struct {
 	PathSeconds *float64 `json:"pathSeconds,omitempty"`
 	// NeverFire are the transitions that are known not to fire at all.
 	NeverFire []string `json:"neverFire,omitempty"`
+	// Coverage has the transitions, with --coverage, in the order of the net.
+	Coverage []coverage.Action `json:"coverage,omitempty"`
 	// What was asked for, in that order.
 	Properties []propertyAnswer `json:"properties,omitempty"`
 
@@ -75,6 +78,7 @@ type answer struct {
 	passes int // sweeps for properties that look along paths
 	detail string
 	traced string // the flag
+	covers bool   // the flag
 	// printed has the names of the properties whose lines are printed already.
 	printed map[string]bool
 }
@@ -91,6 +95,7 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 		Reason: string(res.Reason), NeedMem: res.NeedMem,
 		Lost: res.Lost, Saved: res.Saved,
 		bits: p.StateBits(), detail: res.Detail, TracesCut: res.TracesCut,
+		Coverage: coverage.Of(res.Coverage),
 	}
 	if res.Encoding == explore.EncodingFingerprint {
 		a.Missed = &res.Missed
@@ -130,7 +135,7 @@ func (a *answer) decided() bool { return a.Reason == string(explore.Decided) }
 
 // print writes the answer in the form that the flags ask for, in one piece.
 func (a *answer) print(w io.Writer, f *exploreFlags) error {
-	a.traced = f.trace
+	a.traced, a.covers = f.trace, f.coverage
 	return f.printAnswer(w, a)
 }
 
@@ -253,6 +258,9 @@ func (a *answer) printText(w io.Writer) {
 	if len(a.NeverFire) > 0 {
 		fmt.Fprintln(w, neverFire(a.NeverFire))
 	}
+	if a.covers {
+		a.coverage().Write(w)
+	}
 	printProperties(w, a.Properties)
 	a.printTrace(w)
 	if !a.Complete && !a.decided() {
@@ -262,6 +270,12 @@ func (a *answer) printText(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
+}
+
+// coverage is how often each transition fired, as a table.
+func (a *answer) coverage() *coverage.Table {
+	return &coverage.Table{Action: "transition", Arcs: "arcs", States: "states",
+		Partial: !a.Complete, Lost: len(a.Lost) > 0, Actions: a.Coverage}
 }
 
 // neverFire is a warning of transitions.

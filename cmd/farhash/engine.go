@@ -33,7 +33,7 @@ var engines = []string{engineAuto, engineExplicit, engineSymbolic}
 // explicitOnly are the flags of explore that the symbolic engine does not have, and --trace: its
 // traces are not shortest ones.
 var explicitOnly = []string{"trace", "order", "checkpoint", "every", "resume", "encoding",
-	"access", "direct", "check", "max-depth", "max-states", "html"}
+	"access", "direct", "check", "max-depth", "max-states", "html", "coverage"}
 
 // checkEngine refuses flags that the engine does not have. Auto is explicit where a flag asks for
 // what only that has.
@@ -51,6 +51,10 @@ func (f *exploreFlags) checkEngine(cmd *cobra.Command) error {
 			f.engine = engineExplicit
 			return nil
 		case name == "trace":
+		case name == "coverage":
+			return errors.New("--engine symbolic and --coverage exclude each other: sets of " +
+				"markings do not count firings; --examination QuasiLiveness says whether each " +
+				"transition can fire")
 		default:
 			return fmt.Errorf("--engine symbolic and --%s exclude each other: sets of markings "+
 				"are stored by one rank, and have no levels", name)

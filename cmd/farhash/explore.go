@@ -19,6 +19,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/coverage"
 	"github.com/farhash/farhash/internal/extent"
 	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/lts"
@@ -46,6 +47,7 @@ type exploreFlags struct {
 	asked              asked
 	every              time.Duration
 	extent             extent.Limits
+	coverage           bool
 	html, itf          string
 	export             lts.Target
 	walk               float64 // percent
@@ -84,7 +86,7 @@ launcher, each tries another order of places and strategy, and the first answer 
 others. auto runs both engines, and the first that has all answers ends the other; for up
 to a million markings explicit answers. It is explicit alone under a launcher, with less
 than 512 MiB of memory, and with --order, --trace, --checkpoint, --every, --resume,
---encoding, --access, --direct, --check, --html, --max-depth and --max-states.
+--encoding, --access, --direct, --check, --html, --max-depth, --max-states and --coverage.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank, and shows no
 progress. Otherwise -n ranks run as goroutines of this process.
@@ -102,6 +104,7 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
   farhash explore models/philosophers-12.pnml -n 2 --json
   farhash explore models/philosophers-12.pnml --trace deadlock
   farhash explore net.pnml --always 'tokens(a, b) <= 1' --trace witness
+  farhash explore net.pnml --coverage
   farhash explore net.pnml --engine symbolic --mem 1GiB
   farhash explore net.pnml --checkpoint net.save --every 5m
   farhash explore net.pnml --resume net.save
@@ -123,6 +126,13 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
 func (f *exploreFlags) checkFlags(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("every") && f.checkpoint == "" {
 		return errors.New("--every is the time between checkpoints; it needs --checkpoint FILE")
+	}
+	switch {
+	case f.coverage && f.resume != "":
+		return coverage.ErrResumed
+	case f.coverage && f.mcc:
+		return errors.New("--coverage and --mcc exclude each other: the contest has no lines " +
+			"for it")
 	}
 	return errors.Join(f.checkEngine(cmd), f.checkTraceFile(), f.export.Check(cmd.Flags(), f.html),
 		f.extent.Check(cmd.Flags(), f.order != string(explore.AnyOrder)))
@@ -153,6 +163,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory of all ranks together, such as 2GiB "+
 		"(default: 80% of the available memory)")
 	f.extent.Register(flags, "markings")
+	coverage.Register(flags, &f.coverage, "transition", "markings")
 	flags.StringVar(&f.html, "html", "", "write the answer as a page to `FILE` as well, with "+
 		"charts of the search and traces step by step")
 	flags.StringVar(&f.itf, "itf", "", itf.Usage)
@@ -184,7 +195,7 @@ var encodings = []string{string(explore.EncodingWord), string(explore.EncodingTr
 func (f *exploreFlags) options(net string) (explore.Options, error) {
 	opts := explore.Options{Order: explore.Order(f.order), Checkpoint: f.checkpoint,
 		CheckpointEvery: f.every, Resume: f.resume, Warn: warn,
-		Encoding: explore.Encoding(f.encoding), Check: f.check}
+		Encoding: explore.Encoding(f.encoding), Check: f.check, Coverage: f.coverage}
 	if opts.Order != explore.BreadthFirst && opts.Order != explore.AnyOrder {
 		return opts, fmt.Errorf("--order must be bfs or any, not %q", f.order)
 	}

@@ -79,6 +79,9 @@ func (a *answer) page(samples webpage.Samples) *webpage.Page {
 		p.Answers = append(p.Answers, webpage.Answer{Question: known.Name, Answer: answer,
 			Note: note})
 	}
+	if len(a.Coverage) > 0 {
+		p.Tables = append(p.Tables, a.coverage().Page())
+	}
 	for i := range a.Traces {
 		p.Traces = append(p.Traces, a.Traces[i].page())
 	}

@@ -42,6 +42,7 @@ func Of[A ~struct {
 type Table struct {
 	Action, Arcs, States string // what the columns are called
 	Partial              bool   // not all states were searched
+	Lost                 bool   // with a rank: Actions may be unknown
 	Actions              []Action
 }
 
@@ -86,7 +87,12 @@ func (t *Table) head() []string { return []string{t.Action, t.Arcs, "new " + t.S
 
 // Write writes the table as text.
 func (t *Table) Write(w io.Writer) {
-	if len(t.Actions) == 0 {
+	switch {
+	case len(t.Actions) > 0:
+	case t.Lost:
+		fmt.Fprintln(w, "coverage: not known, as a rank was lost")
+		return
+	default:
 		fmt.Fprintf(w, "coverage: there is no %s\n", t.Action)
 		return
 	}

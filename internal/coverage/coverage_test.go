@@ -47,6 +47,11 @@ func TestTable(t *testing.T) {
 	if table.Write(&text); text.String() != "coverage: there is no transition\n" {
 		t.Error(text.String())
 	}
+	table.Lost = true
+	text.Reset()
+	if table.Write(&text); text.String() != "coverage: not known, as a rank was lost\n" {
+		t.Error(text.String())
+	}
 }
 
 // Of takes actions of a search.

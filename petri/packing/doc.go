@@ -105,6 +105,7 @@
 //
 //	search.go      Search: widens the guess until a search fits; the firings of a trace
 //	expander.go    the successors of a marking
+//	coverage.go    the transitions that lead to them
 //	examine.go     what a marking shows about properties
 //	peaks.go       the most tokens that an expander has seen
 //	walk.go        random walks to what is not answered yet

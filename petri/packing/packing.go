@@ -37,7 +37,8 @@ type Packing struct {
 	initial   []uint64
 	program   *program
 	questions questions
-	tour      func() *tour // made for the first walk: many searches have none
+	tour      func() *tour    // made for the first walk: many searches have none
+	ids       func() []string // of the transitions, made once they are asked for
 }
 
 // position says what a token in a place adds to the packed marking. A place
@@ -89,7 +90,7 @@ func newPacking(s *structure, guess int, asked []property.Property) (*Packing, e
 		return nil, err
 	}
 	p.program = compile(p)
-	p.tour = sync.OnceValue(p.makeTour)
+	p.tour, p.ids = sync.OnceValue(p.makeTour), sync.OnceValue(p.makeIDs)
 	return p, nil
 }
 

@@ -249,11 +249,13 @@ func (p *Packing) Answers(res *explore.Result) []Answer {
 }
 
 // Unfired are the transitions that are known not to fire in any reachable marking: those that the
-// structure of the net excludes, and after a complete search all, if a question asks which fire.
+// structure of the net excludes, and after a complete search all, if a question asks which fire or
+// their firings are counted.
 func (p *Packing) Unfired(res *explore.Result) (all []int) {
 	fires := p.questions.fires
 	for t, live := range p.s.live {
-		if !live || fires > 0 && res.Complete && res.Findings[fires+t] == 0 {
+		if !live || fires > 0 && res.Complete && res.Findings[fires+t] == 0 ||
+			res.Complete && res.Coverage != nil && res.Coverage[t].Arcs == 0 {
 			all = append(all, t)
 		}
 	}
