@@ -8,6 +8,7 @@ import (
 
 	"github.com/farhash/farhash/check"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/testkit/naive"
 )
 
 // gallons are in two jugs two of 3 and 5 gallons.
@@ -35,44 +36,19 @@ func pouring(actions ...string) check.Model[gallons] {
 		}}
 }
 
-// searched is what a breadth-first search counts, by action, up to a depth.
-func searched[S comparable](m check.Model[S], name func(action string) string, depth int) (
-	all map[string]explore.Action, states uint64) {
-	all = map[string]explore.Action{}
-	seen, level := map[S]bool{}, slices.Clone(m.Init)
-	for _, s := range level {
-		seen[s] = true
-	}
-	for ; len(level) > 0 && depth > 0; depth-- {
-		var next []S
-		for _, s := range level {
-			m.Next(s, func(action string, to S) {
-				a := all[name(action)]
-				a.Name = name(action)
-				a.Arcs++
-				if !seen[to] {
-					a.States++
-					seen[to], next = true, append(next, to)
-				}
-				all[a.Name] = a
-			})
-		}
-		level = next
-	}
-	return all, uint64(len(seen))
-}
-
 // mustCover compares what a check counts with a plain search. exact says that new states are of the
 // same actions in any order.
 func mustCover[S comparable](t *testing.T, ranks int, m check.Model[S], opts check.Options,
 	name func(string) string, exact bool) *check.Result[S] {
 	t.Helper()
 	opts.Mem, opts.Coverage = 64<<20, true
-	depth := 1 << 20
-	if opts.MaxDepth > 0 {
-		depth = int(opts.MaxDepth) + 1
+	last := opts.MaxDepth
+	if last == 0 {
+		last = 1 << 20
 	}
-	want, states := searched(m, name, depth)
+	want, states := naive.Actions(m.Init, func(s S, emit func(string, S)) {
+		m.Next(s, func(action string, to S) { emit(name(action), to) })
+	}, last)
 	r, err := runOn(ranks, m, opts)
 	if err != nil {
 		t.Fatal(err)
