@@ -89,7 +89,7 @@ func TestCoverageOfMain(t *testing.T) {
 				emit("up by 1", s+1)
 			}
 		}}
-	f, opts, err := parse([]program{m}, []string{"--coverage", "--mem", "64MiB"})
+	f, opts, err := parse([]program{m}, []string{"--coverage", "--mem", "512MiB"})
 	if err != nil {
 		t.Fatal(err)
 	}
