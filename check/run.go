@@ -32,8 +32,8 @@ type Options struct {
 	Continue            bool
 	MaxDepth, MaxStates uint64
 
-	// Coverage has Result.Coverage count how often each action was taken: those of Model.Actions,
-	// or, if it has none, each name.
+	// Coverage asks for Result.Coverage: how often each action of Model.Actions was taken, or, if
+	// it has none, each name.
 	Coverage bool
 }
 

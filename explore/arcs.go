@@ -16,7 +16,7 @@ type arcs struct {
 	marks    []uint64 // that arcs have, each once
 	ordinals map[uint64]uint64
 
-	places []uint32 // by number, from 1 on: of the states of the log, then of those of other logs
+	places []uint32 // by number, from 1 on: of the states of the log, then of states of other logs
 	known  int      // how many states have places
 
 	before       []uint32 // states of the log that lead to one, by its place
@@ -181,10 +181,8 @@ func (a *arcs) placeOf(number uint64) int {
 // Else it visits those alone whose successors have changed at other ranks. It reports whether it
 // visits states again, which is when it asks what is expected.
 func (a *arcs) expect(all bool) bool {
-	for i := range a.expected {
-		if all {
-			a.expected[i] = ^uint64(0)
-		}
+	for i := 0; all && i < len(a.expected); i++ {
+		a.expected[i] = ^uint64(0)
 	}
 	return a.expected != nil
 }

@@ -126,19 +126,15 @@ func (c *changes) note(number uint64) {
 // tell writes the list of this rank. It returns how many changes it has.
 func (s *States) tell(ctx context.Context) (n uint64, err error) {
 	c := s.changes
-	if c == nil || c.window == nil {
+	if c == nil {
 		return 0, nil
 	}
 	c.list = c.list[:0]
 	for k, word := range c.noted {
 		for ; word != 0; word &= word - 1 {
-			number := s.mine.task(k*64 + bits.TrailingZeros64(word))
-			if c.list = append(c.list, number); c.stride > 1 {
-				c.list = append(c.list, grown(s.own, s.width)...)
-				at := len(c.list) - s.width
-				if err := s.read(ctx, []uint64{number}, c.list[at:]); err != nil {
-					return 0, err
-				}
+			i := k*64 + bits.TrailingZeros64(word)
+			if c.list = append(c.list, s.mine.task(i)); c.copies() {
+				c.list = append(c.list, c.known[i*c.width:][:c.width]...)
 			}
 		}
 		c.noted[k] = 0
@@ -218,7 +214,7 @@ func (c *changes) take(list []uint64) {
 }
 
 func (c *changes) close() error {
-	if c == nil || c.window == nil {
+	if c == nil {
 		return nil
 	}
 	return c.window.Close()

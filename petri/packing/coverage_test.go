@@ -13,8 +13,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// The firings of each transition are those of a plain search, and a transition without any is said
-// never to fire.
+// Each transition fires as often as in a plain search, and the result names what never fires.
 func TestCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	nets := []*petri.Net{mustFamily(t, "philosophers", 7), mustFamily(t, "kanban", 2),
