@@ -296,7 +296,6 @@ func (c *communicator) spread(number uint64, o options) (made *job, err error) {
 func goFinalizing() {
 	var code C.int
 	defer guard(&code)
-	defer mpi.Finalizing()
 	held.mu.Lock()
 	open := slices.Collect(maps.Keys(held.jobs))
 	slices.SortFunc(open, func(a, b *job) int { return cmp.Compare(held.jobs[a], held.jobs[b]) })

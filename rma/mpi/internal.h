@@ -58,8 +58,6 @@ enum { FH_LEAVE = 4711 }; // the tag of what a rank sends when it leaves
 // How much others need the owner: not at all; no more than the threads of this rank do; much.
 enum { FH_IDLE, FH_ACTIVE, FH_HOT };
 
-extern int fh_is_ending; // in MPI_Finalize
-
 // The functions that files have for others. A file calls only what is below it:
 //
 //	owner.c     the thread that owns MPI

@@ -169,9 +169,6 @@ func (l library) guard(fn func() error) error {
 	return fn()
 }
 
-// Finalizing tells the engine that the program, which has closed its jobs, calls MPI_Finalize now.
-func Finalizing() { C.fh_finalizing() }
-
 // Exclusive calls fn while the engine does not call MPI. A program that has initialised
 // MPI with MPI_THREAD_SERIALIZED makes its own calls so while a job is open. fn must not
 // use the job.

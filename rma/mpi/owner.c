@@ -17,7 +17,6 @@ static fh_facts facts;
 static int phase = FH_STARTING;
 static int finish;
 static struct timespec nap;
-int fh_is_ending;
 
 enum { LONG = 8 }; // a nap is so much longer where this rank itself keeps calling MPI
 
@@ -112,10 +111,8 @@ static void *own(void *unused) {
 		return unused;
 	serve();
 	fh_lock_to_wait();
-	if (facts.ours) {
-		fh_is_ending = 1;
+	if (facts.ours)
 		MPI_Finalize();
-	}
 	fh_unlock();
 	__atomic_store_n(&phase, FH_FINISHED, __ATOMIC_RELEASE);
 	return unused;
@@ -162,8 +159,6 @@ void fh_finish(void) {
 	}
 	__atomic_store_n(&finish, 1, __ATOMIC_RELEASE);
 }
-
-void fh_finalizing(void) { fh_is_ending = 1; }
 
 static const char *guardText;
 static struct sigaction unguarded;

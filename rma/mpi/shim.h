@@ -21,7 +21,6 @@ int fh_start(long napNs);
 void fh_attach(void); // in place of fh_start: no thread owns MPI
 int fh_phase(fh_facts *facts);
 void fh_finish(void);
-void fh_finalizing(void); // the program finalises MPI
 void fh_lock(void);
 void fh_unlock(void);
 void fh_crowd(int ranks, int cores); // how many ranks this host has, before fh_start and later

@@ -50,26 +50,28 @@ static void send_rest(void) {
 			quiet = now + QUIET_NS;
 }
 
-// In MPI_Finalize a rank waits until the others answer its disconnect, and ranks that have finished
-// give no answer: over TCP it never ends. So this sends what is still to be sent, and does not
-// disconnect; MPICH waits for all ranks after it.
+// is_of_mpich is whether the code at an address is in libmpich.so, or libmpi.so as some name it.
+static int is_of_mpich(void *address) {
+	Dl_info code;
+	const char *file = dladdr(address, &code) ? strrchr(code.dli_fname, '/') : NULL;
+	return file && strncmp(file, "/libmpi", 7) == 0;
+}
+
+// MPICH calls this in MPI_Finalize alone. There a rank waits until the others answer its disconnect,
+// and ranks that have finished give no answer: over TCP it never ends. So this sends what is still to
+// be sent, and does not disconnect; MPICH waits for all ranks after it. A rank that has joined no job
+// does the same, since others may have.
 void *ucp_disconnect_nb(void *endpoint) {
 	static void *(*disconnect)(void *);
 	static int isSent;
 	if (!disconnect)
 		disconnect = (void *(*)(void *))dlsym(RTLD_NEXT, "ucp_disconnect_nb");
-	if (!fh_is_ending)
+	if (!is_of_mpich(__builtin_return_address(0)))
 		return disconnect(endpoint);
 	if (!isSent)
 		send_rest();
 	isSent = 1;
 	return NULL;
-}
-
-// A program that finalises MPI itself. The library for C has one of its own in place of this.
-__attribute__((weak)) int MPI_Finalize(void) {
-	fh_is_ending = 1;
-	return PMPI_Finalize();
 }
 
 static int has_entries(const char *folder) {
