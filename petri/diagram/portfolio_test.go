@@ -3,6 +3,7 @@ package diagram
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -27,7 +28,7 @@ func TestTogether(t *testing.T) {
 	for _, ranks := range []int{1, 2, 5, 40} {
 		var answers atomic.Int32
 		onRanks(t, ranks, func(job rma.Job) error {
-			res, err := ExploreTogether(t.Context(), job, net, Options{MaxBytes: 8 << 20})
+			res, err := exploreTogether(t.Context(), job, net, Options{MaxBytes: 8 << 20}, 4, nil)
 			if res != nil {
 				answers.Add(1)
 				if res.States.Cmp(power(3, 8)) != 0 || res.Elapsed <= 0 {
@@ -50,7 +51,7 @@ func TestTogetherFails(t *testing.T) {
 		{ID: "s", Out: []petri.Arc{{Place: 0, Weight: 1}}},
 		{ID: "t", Out: []petri.Arc{{Place: 1, Weight: 1}}}}
 	onRanks(t, 7, func(job rma.Job) error {
-		res, err := ExploreTogether(t.Context(), job, net, Options{MaxBytes: 8 << 20})
+		res, err := exploreTogether(t.Context(), job, net, Options{MaxBytes: 8 << 20}, 7, nil)
 		if tried := job.Rank() < 4; res != nil || tried != (err != nil) {
 			t.Errorf("rank %d: %v, %v", job.Rank(), res, err)
 		}
@@ -64,6 +65,41 @@ func TestTogetherFails(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestProcessors: as many ranks try as processors are there for, and their numbers have no gaps.
+func TestProcessors(t *testing.T) {
+	const one, two, three = uint64(1<<16 + 1), uint64(1<<16 + 2), uint64(2<<16 + 3)
+	for _, c := range []struct {
+		on   []uint64
+		want []int
+	}{
+		{[]uint64{two, two, two, two}, []int{0, 1, -1, -1}},
+		{[]uint64{two, two, two, three, three, three, three}, []int{0, 1, -1, 2, 3, 4, -1}},
+		{[]uint64{one, three, one, three}, []int{0, 1, -1, 2}},
+		{[]uint64{one, three&^processorsCount + 1}, []int{0, 1}},
+	} {
+		for rank, want := range c.want {
+			if n := numberOf(rank, c.on); n != want {
+				t.Errorf("%x: rank %d is number %d, want %d", c.on, rank, n, want)
+			}
+		}
+		onRanks(t, len(c.on), func(job rma.Job) error {
+			p, err := newPortfolio(t.Context(), job)
+			if err != nil {
+				return err
+			}
+			n, err := p.number(t.Context(), processors(c.on[job.Rank()]))
+			if want := c.want[job.Rank()]; err == nil && n != want {
+				t.Errorf("%x: rank %d is told %d, want %d", c.on, job.Rank(), n, want)
+			}
+			return errors.Join(err, p.close())
+		})
+	}
+	own := ownProcessors()
+	if n := int(own & processorsCount); n != runtime.GOMAXPROCS(0) || own != ownProcessors() {
+		t.Errorf("this process runs on %d processors", n)
+	}
 }
 
 // TestPortfolio: the first rank has the answer, whoever failed before, and then the job is over.
