@@ -22,9 +22,12 @@ func (l *Limits) Register(set *pflag.FlagSet, states string) {
 
 // Check refuses limits that are none. levels says whether the search has any.
 func (l *Limits) Check(set *pflag.FlagSet, levels bool) error {
-	for name, value := range map[string]uint64{"max-depth": l.Depth, "max-states": l.States} {
-		if set.Changed(name) && value == 0 {
-			return fmt.Errorf("--%s is at least 1; without it there is no limit", name)
+	for _, flag := range []struct {
+		name  string
+		value uint64
+	}{{"max-depth", l.Depth}, {"max-states", l.States}} {
+		if set.Changed(flag.name) && flag.value == 0 {
+			return fmt.Errorf("--%s is at least 1; without it there is no limit", flag.name)
 		}
 	}
 	if l.Depth > 0 && !levels {

@@ -13,6 +13,7 @@ func TestLimits(t *testing.T) {
 		"--max-depth=3 --max-states=7":     "",
 		"--max-depth=0":                    "--max-depth is at least 1",
 		"--max-states=0":                   "--max-states is at least 1",
+		"--max-states=0 --max-depth=0":     "--max-depth is at least 1",
 		"--order=any --max-states=1":       "",
 		"--order=any --max-depth=1":        "--max-depth needs --order bfs",
 		"--max-states=1 --max-depth=0":     "--max-depth is at least 1",
