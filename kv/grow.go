@@ -221,10 +221,9 @@ func (w *division) next(v *mover, o *op) bool {
 		w.part, w.at, w.end = part, 0, w.m.slotsOf(w.from, part)
 		w.left[part] += int((w.end + w.lane - 1) / w.lane)
 	}
-	v.start(o, w.from, w.into, w.part)
-	v.first += w.at
-	v.words = v.words[:min(w.lane, w.end-w.at)]
-	w.at += uint64(len(v.words))
+	n := min(w.lane, w.end-w.at)
+	v.start(o, w.from, w.into, w.part, w.at, n)
+	w.at += n
 	return true
 }
 
@@ -488,8 +487,8 @@ type mover struct {
 	stage    stage
 	from     *table
 	part     int
-	first    uint64   // slot of the part
-	words    []uint64 // of the part
+	first    uint64   // slot that moves
+	words    []uint64 // of the slots that move
 	i        int      // the slot that moves
 	key      []byte   // that it has, in its item, which the op keeps
 	value    []byte
@@ -538,13 +537,11 @@ func (m *Map) partsLeft(t *table) int {
 	return m.moves.begin(t.gen, int(t.parts*m.ranks), m.job.Rank(), m.job.Size())
 }
 
-// start begins with a part of a table.
-func (v *mover) start(o *op, from, into *table, part int) {
-	m := o.m
-	rank, in := uint64(part)/from.parts, uint64(part)%from.parts*m.partLen()
-	*v = mover{op: o, from: from, part: part, first: rank*from.perRank + in,
-		words:    append(v.words[:0], make([]uint64, m.slotsOf(from, part))...),
-		doneWord: movedWord(from.gen, into.size)}
+// start begins with n slots of a part of a table, from slot at of the part.
+func (v *mover) start(o *op, from, into *table, part int, at, n uint64) {
+	rank, in := uint64(part)/from.parts, uint64(part)%from.parts*o.m.partLen()
+	*v = mover{op: o, from: from, part: part, first: rank*from.perRank + in + at,
+		words: append(v.words[:0], make([]uint64, n)...), doneWord: movedWord(from.gen, into.size)}
 	o.call, o.table, o.rereads = &v.dummy, into, 0
 }
 

@@ -46,7 +46,8 @@ func paused(m *Map, key []byte, at stage) (*session, *mover, error) {
 	v := &mover{}
 	from, into := m.table(now.gen(), now.size()), m.table(now.gen()+1, now.nextSize())
 	slot := from.slotAt(hashOf(key), 0)
-	v.start(&s.ops[0], from, into, m.partAt(from, slot))
+	part := m.partAt(from, slot)
+	v.start(&s.ops[0], from, into, part, 0, m.slotsOf(from, part))
 	return s, v, runUntil(s.q, v, func() bool { return v.stage == at })
 }
 
@@ -197,7 +198,8 @@ func lateRemoved() error {
 			now, err = m.changeState(ctx, now, now.begun(now.size()))
 		}
 		v := &mover{}
-		v.start(&s.ops[0], m.table(now.gen(), 0), m.table(now.gen()+1, 0), 0)
+		from := m.table(now.gen(), 0)
+		v.start(&s.ops[0], from, m.table(now.gen()+1, 0), 0, 0, m.slotsOf(from, 0))
 		err = errors.Join(err, moveTable(m, 0), moveTable(m, 0))
 		_, e := m.Put([]byte("other"), []byte("old"))
 		_, e2 := m.Delete(first)
