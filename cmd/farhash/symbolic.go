@@ -13,7 +13,6 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/petri"
@@ -67,14 +66,18 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Sig
 	}
 	show := &display{quiet: f.quiet, alone: true}
 	return farhash.Run(ctx, ranks, func(job rma.Job) error {
-		mem, err := memoryOfRank(job, mem)
+		share, err := diagram.Divide(ctx, job)
+		if err != nil {
+			return err
+		}
+		mem, err := memoryOfRank(share, mem)
 		if err != nil {
 			return err
 		}
 		if job.Rank() == 0 {
-			show.announceSets(mem, job.Size())
+			show.announceSets(mem, share.All)
 		}
-		res, err := diagram.ExploreTogether(ctx, job, net, diagram.Options{MaxBytes: mem,
+		res, err := diagram.ExploreTogether(ctx, job, net, share, diagram.Options{MaxBytes: mem,
 			Progress: show.sets, Deadlock: f.trace == "deadlock", Witness: f.trace == "witness"},
 			properties...)
 		if res == nil && err == nil {
@@ -87,18 +90,14 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Sig
 	})
 }
 
-// memoryOfRank is the part of the memory of all ranks, or of what is left on this host, that one
-// may take.
-func memoryOfRank(job rma.Job, mem uint64) (uint64, error) {
+// memoryOfRank is what one of the ranks that search may take, of the memory of all ranks, or of
+// what is left on this host.
+func memoryOfRank(share diagram.Share, mem uint64) (uint64, error) {
 	if mem > 0 {
-		return mem / uint64(job.Size()), nil
+		return mem / uint64(share.All), nil
 	}
 	mem, err := memoryFor(0)
-	m, launched, _ := launch.Detect() // without an error, as the job was joined
-	if launched && m.LocalSize > 0 {
-		return mem / uint64(m.LocalSize), err
-	}
-	return mem / uint64(job.Size()), err
+	return mem / uint64(share.Here), err
 }
 
 // finishSymbolic prints a result, or what has kept from it. What is printed already is not in it.

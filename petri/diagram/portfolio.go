@@ -1,14 +1,10 @@
 package diagram
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"os"
-	"runtime"
 	"slices"
 	"time"
 
@@ -27,36 +23,26 @@ var errNoMore = errors.New("diagram: no order or no processor is left for this r
 // pollEvery is how often a rank looks whether another one has the answer.
 const pollEvery = 20 * time.Millisecond
 
-// ExploreTogether explores a net with the ranks of a job, each by an order and a strategy of its
-// own. The first that has the answer returns it and ends the others, which return nil. Where all
-// have failed, each that has tried returns why. As many ranks try as there are processors for, so
-// that none slows down another one. Options.MaxBytes is of one rank, and Order and Strategy are not
-// used. A job of one rank does what Explore does. Collective.
-func ExploreTogether(ctx context.Context, job rma.Job, net *petri.Net, opts Options,
-	properties ...property.Property) (*Result, error) {
+// ExploreTogether explores a net with the ranks of a job that search by their shares, each by an
+// order and a strategy of its own. The first that has the answer returns it and ends the others,
+// which return nil. Where all have failed, each that has tried returns why. Options.MaxBytes is of
+// one rank, and Order and Strategy are not used. A job of one rank does what Explore does.
+// Collective.
+func ExploreTogether(ctx context.Context, job rma.Job, net *petri.Net, share Share, opts Options,
+	properties ...property.Property) (res *Result, err error) {
 	if job.Size() == 1 {
 		return Explore(ctx, net, opts, properties...)
 	}
-	return exploreTogether(ctx, job, net, opts, ownProcessors(), properties)
-}
-
-// exploreTogether is ExploreTogether of ranks that run on some processors.
-func exploreTogether(ctx context.Context, job rma.Job, net *petri.Net, opts Options,
-	on processors, properties []property.Property) (res *Result, err error) {
 	p, err := newPortfolio(ctx, job)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	nth, err := p.number(ctx, on)
-	if err != nil {
-		return nil, err
-	}
 	mine, end := context.WithCancelCause(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- p.watch(mine, end) }()
 	begin := time.Now()
-	res, failure := exploreNth(mine, net, opts, nth, properties)
+	res, failure := exploreNth(mine, net, opts, share.Number, properties)
 	end(nil)
 	if err := <-ended; err != nil {
 		return nil, err
@@ -110,45 +96,8 @@ func nth(net *petri.Net, n int, more func() bool) (Order, bool) {
 	return Order{}, false
 }
 
-// processors is what a rank may run on: how many they are in the lowest 16 bits, and a name in the
-// others. Ranks share them for which it is the same.
-type processors uint64
-
-const processorsCount = 1<<16 - 1
-
-// ownProcessors is what this process may run on. A job of several processes needs Linux.
-func ownProcessors() processors {
-	name := fnv.New64a()
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	_, _ = name.Write(boot)
-	status, _ := os.ReadFile("/proc/self/status")
-	for line := range bytes.Lines(status) {
-		if bytes.HasPrefix(line, []byte("Cpus_allowed:")) {
-			_, _ = name.Write(line)
-		}
-	}
-	count := uint64(min(runtime.GOMAXPROCS(0), processorsCount))
-	return processors(name.Sum64()&^processorsCount | count)
-}
-
-// numberOf is which of the ranks that try a rank is, by the processors of each, or negative if it
-// does not try: as many of the ranks that share processors do as these are.
-func numberOf(rank int, on []uint64) int {
-	n, sharing := -1, map[uint64]uint64{}
-	for _, p := range on[:rank+1] {
-		if sharing[p]++; sharing[p] <= p&processorsCount {
-			n++
-		}
-	}
-	if p := on[rank]; sharing[p] > p&processorsCount {
-		return -1
-	}
-	return n
-}
-
 // portfolio is how the ranks tell each other what they have. The segment of rank 0 has a word for
-// the rank that has the answer, its number plus 1, one for each rank that has failed or does not
-// try, and one for the processors of each rank.
+// the rank that has the answer, its number plus 1, and one for each rank that has failed.
 type portfolio struct {
 	job    rma.Job
 	window rma.Window
@@ -158,8 +107,7 @@ type portfolio struct {
 
 func newPortfolio(ctx context.Context, job rma.Job) (p *portfolio, err error) {
 	p = &portfolio{job: job}
-	words := 1 + 2*job.Size()
-	p.window, err = job.NewWindow(ctx, rma.Spec{Name: "diagram: answer", Words: words})
+	p.window, err = job.NewWindow(ctx, rma.Spec{Name: "diagram: answer", Words: 1 + job.Size()})
 	if err == nil {
 		p.q, err = job.NewQueue(1)
 	}
@@ -191,21 +139,6 @@ func (p *portfolio) done(h rma.Handle) (uint64, error) {
 		return 0, fmt.Errorf("diagram: %w", err)
 	}
 	return p.q.Value(h)
-}
-
-// number tells all ranks what this one runs on, and is its number by numberOf. Collective.
-func (p *portfolio) number(ctx context.Context, on processors) (int, error) {
-	rank, ranks := p.job.Rank(), p.job.Size()
-	own, all := p.words[:1], p.words[1:1+ranks]
-	own[0] = uint64(on)
-	_, err := p.done(p.q.Put(own, p.window, 0, 1+ranks+rank))
-	if err = errors.Join(err, p.job.Barrier(ctx)); err != nil {
-		return 0, err
-	}
-	if _, err = p.done(p.q.Get(all, p.window, 0, 1+ranks)); err != nil {
-		return 0, err
-	}
-	return numberOf(rank, all), nil
 }
 
 // over reads whether a rank has the answer, or none will have.

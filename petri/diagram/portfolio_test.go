@@ -3,7 +3,6 @@ package diagram
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -28,7 +27,8 @@ func TestTogether(t *testing.T) {
 	for _, ranks := range []int{1, 2, 5, 40} {
 		var answers atomic.Int32
 		onRanks(t, ranks, func(job rma.Job) error {
-			res, err := exploreTogether(t.Context(), job, net, Options{MaxBytes: 8 << 20}, 4, nil)
+			res, err := ExploreTogether(t.Context(), job, net, Share{Number: job.Rank()},
+				Options{MaxBytes: 8 << 20})
 			if res != nil {
 				answers.Add(1)
 				if res.States.Cmp(power(3, 8)) != 0 || res.Elapsed <= 0 {
@@ -51,7 +51,8 @@ func TestTogetherFails(t *testing.T) {
 		{ID: "s", Out: []petri.Arc{{Place: 0, Weight: 1}}},
 		{ID: "t", Out: []petri.Arc{{Place: 1, Weight: 1}}}}
 	onRanks(t, 7, func(job rma.Job) error {
-		res, err := exploreTogether(t.Context(), job, net, Options{MaxBytes: 8 << 20}, 7, nil)
+		res, err := ExploreTogether(t.Context(), job, net, Share{Number: job.Rank()},
+			Options{MaxBytes: 8 << 20})
 		if tried := job.Rank() < 4; res != nil || tried != (err != nil) {
 			t.Errorf("rank %d: %v, %v", job.Rank(), res, err)
 		}
@@ -60,46 +61,25 @@ func TestTogetherFails(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	end()
 	onRanks(t, 3, func(job rma.Job) error {
-		if res, err := ExploreTogether(ctx, job, net, Options{}); res != nil || err == nil {
+		res, err := ExploreTogether(ctx, job, net, Share{}, Options{})
+		if res != nil || err == nil {
 			t.Errorf("rank %d after the end: %v, %v", job.Rank(), res, err)
 		}
 		return nil
 	})
 }
 
-// TestProcessors: as many ranks try as processors are there for, and their numbers have no gaps.
-func TestProcessors(t *testing.T) {
-	const one, two, three = uint64(1<<16 + 1), uint64(1<<16 + 2), uint64(2<<16 + 3)
-	for _, c := range []struct {
-		on   []uint64
-		want []int
-	}{
-		{[]uint64{two, two, two, two}, []int{0, 1, -1, -1}},
-		{[]uint64{two, two, two, three, three, three, three}, []int{0, 1, -1, 2, 3, 4, -1}},
-		{[]uint64{one, three, one, three}, []int{0, 1, -1, 2}},
-		{[]uint64{one, three&^processorsCount + 1}, []int{0, 1}},
-	} {
-		for rank, want := range c.want {
-			if n := numberOf(rank, c.on); n != want {
-				t.Errorf("%x: rank %d is number %d, want %d", c.on, rank, n, want)
-			}
+// TestTogetherWaits: a rank that does not search waits for one that does.
+func TestTogetherWaits(t *testing.T) {
+	net, err := petri.Family("philosophers", 8)
+	must(t, err)
+	onRanks(t, 2, func(job rma.Job) error {
+		res, err := ExploreTogether(t.Context(), job, net, Share{Number: -job.Rank()}, Options{})
+		if (res != nil) != (job.Rank() == 0) {
+			t.Errorf("rank %d: %v, %v", job.Rank(), res, err)
 		}
-		onRanks(t, len(c.on), func(job rma.Job) error {
-			p, err := newPortfolio(t.Context(), job)
-			if err != nil {
-				return err
-			}
-			n, err := p.number(t.Context(), processors(c.on[job.Rank()]))
-			if want := c.want[job.Rank()]; err == nil && n != want {
-				t.Errorf("%x: rank %d is told %d, want %d", c.on, job.Rank(), n, want)
-			}
-			return errors.Join(err, p.close())
-		})
-	}
-	own := ownProcessors()
-	if n := int(own & processorsCount); n != runtime.GOMAXPROCS(0) || own != ownProcessors() {
-		t.Errorf("this process runs on %d processors", n)
-	}
+		return err
+	})
 }
 
 // TestPortfolio: the first rank has the answer, whoever failed before, and then the job is over.
