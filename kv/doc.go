@@ -191,10 +191,10 @@
 // room for all slots that move. That may take long, but waits for nobody, and the ranks that do so
 // divide the work. Gets, deletes, and puts of keys that are present take at most a few round trips
 // more. What several calls of a batch need is done once for all. Slots move side by side, each by
-// four round trips, one after the other. Where that takes requests, 32 times as many slots are in
-// flight as calls of a batch ([Config].Depth), with some 12 MiB of buffers until they have moved.
-// So a batch that has 8,192 slots move takes as long as a few others, also where a message takes
-// milliseconds.
+// four round trips, one after the other. Where messages take milliseconds, up to 32 times as many
+// slots are in flight as calls of a batch ([Config].Depth), with some 12 MiB of buffers until they
+// have moved. So a batch that has 8,192 slots move takes as long as a few others. Where an engine
+// carries no requests, nothing is known of its messages, and as many are in flight.
 //
 // When all has moved, each rank learns of it by one more round trip, in parallel with others,
 // at its next call.

@@ -169,10 +169,25 @@ func (s *session) helpMove(now state, n int) error {
 	})
 }
 
-// crewFactor is how many times as many movers work on a table as calls of a batch are in flight,
-// where that needs requests. A slot takes four round trips, one after the other, and a call of a
-// batch may have to wait for all slots.
+// crewFactor is up to how many times as many movers work on a table as calls of a batch are in
+// flight, where that needs requests. A slot takes four round trips, one after the other, and a call
+// of a batch may have to wait for all slots.
 const crewFactor = 32
+
+// moverNs is about what a step of a mover takes of a processor. While a get is in flight, getNs /
+// moverNs movers can make a step; more would wait for the processor. Over TCP between two hosts on
+// one machine 2,048 movers take 2 to 3 times as long as 64.
+const moverNs = 5000
+
+// crewFor is how many movers work on a table, at least as many as calls are in flight, where a get
+// takes so long. 0 is not known, as where no requests are shipped.
+func crewFor(inFlight uint64, getNs float64) uint64 {
+	most := crewFactor * inFlight
+	if getNs <= 0 {
+		return most
+	}
+	return max(inFlight, uint64(min(float64(most), getNs/moverNs)))
+}
 
 // moveParts has up to n parts move, which claim returns until ok is false.
 func (s *session) moveParts(now state, n int, claim func() (part int, ok bool)) error {
@@ -181,7 +196,8 @@ func (s *session) moveParts(now state, n int, claim func() (part int, ok bool)) 
 	w := division{m: m, from: from, into: into, claim: claim, left: map[int]int{}}
 	slots := min(uint64(n)*m.partLen(), from.slots)
 	movers := uint64(len(s.ops))
-	if wanted := min(slots, crewFactor*movers); !m.batches.All && wanted > movers {
+	getNs := m.batches.Access().Costs.GetNs
+	if wanted := min(slots, crewFor(movers, getNs)); !m.batches.All && wanted > movers {
 		if crew, err := m.newSession(int(wanted), into.pieces(m.cfg.Chunk)); err == nil {
 			err = crew.moveLanes(&w, slots)
 			s.moved.Add(*crew.q.Stats())

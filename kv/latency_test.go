@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/farhash/farhash/internal/core"
@@ -68,6 +69,16 @@ func TestGrowthTakesFewRounds(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// The longer a get takes, the more slots move side by side.
+func TestCrewFollowsLatency(t *testing.T) {
+	for getNs, want := range map[float64]uint64{0: 2048, 2e3: 64, 320e3: 64, 1e6: 200, 20e6: 2048,
+		math.Inf(1): 2048} {
+		if n := crewFor(64, getNs); n != want {
+			t.Errorf("where a get takes %v ns, %d slots move at a time, want %d", getNs, n, want)
+		}
 	}
 }
 
