@@ -60,8 +60,10 @@ func (m *Map) openBatches(ctx context.Context) error {
 	if m.cfg.Copies {
 		messages = 2
 	}
-	return m.batches.Open(ctx, m.job, m.slots, core.Config{Access: m.cfg.Access,
+	err := m.batches.Open(ctx, m.job, m.slots, core.Config{Access: m.cfg.Access,
 		Messages: messages, Answer: m.answer, Closed: errClosed})
+	m.getNs.Store(int64(m.batches.Access().Costs.GetNs))
+	return err
 }
 
 // owner is the rank that has the home of a key, in the latest table that this rank knows.

@@ -181,12 +181,12 @@ const moverNs = 5000
 
 // crewFor is how many movers work on a table, at least as many as calls are in flight, where a get
 // takes so long. 0 is not known, as where no requests are shipped.
-func crewFor(inFlight uint64, getNs float64) uint64 {
+func crewFor(inFlight uint64, getNs int64) uint64 {
 	most := crewFactor * inFlight
-	if getNs <= 0 {
+	if getNs == 0 {
 		return most
 	}
-	return max(inFlight, uint64(min(float64(most), getNs/moverNs)))
+	return max(inFlight, min(most, uint64(getNs/moverNs)))
 }
 
 // moveParts has up to n parts move, which claim returns until ok is false.
@@ -196,8 +196,8 @@ func (s *session) moveParts(now state, n int, claim func() (part int, ok bool)) 
 	w := division{m: m, from: from, into: into, claim: claim, left: map[int]int{}}
 	slots := min(uint64(n)*m.partLen(), from.slots)
 	movers := uint64(len(s.ops))
-	getNs := m.batches.Access().Costs.GetNs
-	if wanted := min(slots, crewFor(movers, getNs)); !m.batches.All && wanted > movers {
+	wanted := min(slots, crewFor(movers, m.getNs.Load()))
+	if !m.batches.All && wanted > movers {
 		if crew, err := m.newSession(int(wanted), into.pieces(m.cfg.Chunk)); err == nil {
 			err = crew.moveLanes(&w, slots)
 			s.moved.Add(*crew.q.Stats())

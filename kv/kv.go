@@ -44,6 +44,7 @@ type Map struct {
 	tally   *core.Counters[Counts]
 
 	batches core.Batches
+	getNs   atomic.Int64 // what a get takes; 0: not known, or not yet, while others are answered
 	room    atomic.Int64 // words for the value of a Get in an answer
 	served  []Call       // by answer, which makes one request at a time
 

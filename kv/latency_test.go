@@ -74,10 +74,10 @@ func TestGrowthTakesFewRounds(t *testing.T) {
 
 // The longer a get takes, the more slots move side by side.
 func TestCrewFollowsLatency(t *testing.T) {
-	for getNs, want := range map[float64]uint64{0: 2048, 2e3: 64, 320e3: 64, 1e6: 200, 20e6: 2048,
-		math.Inf(1): 2048} {
+	for getNs, want := range map[int64]uint64{0: 2048, 2e3: 64, 320e3: 64, 1e6: 200, 20e6: 2048,
+		math.MaxInt64: 2048} {
 		if n := crewFor(64, getNs); n != want {
-			t.Errorf("where a get takes %v ns, %d slots move at a time, want %d", getNs, n, want)
+			t.Errorf("where a get takes %d ns, %d slots move at a time, want %d", getNs, n, want)
 		}
 	}
 }
