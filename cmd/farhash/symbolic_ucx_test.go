@@ -10,6 +10,7 @@ import (
 // TestUCXSymbolic: ranks on two hosts race with orders and strategies. One of them prints the
 // answer; where memory is full for all, one says so.
 func TestUCXSymbolic(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "4") // both hosts are this machine, and all four ranks are to search
 	hosts := newHostPair(t, 2)
 	for _, c := range []struct {
 		args []string
