@@ -32,7 +32,7 @@ const (
 // same answer. Collective.
 func DefaultBytes(ctx context.Context, job rma.Job) (uint64, error) {
 	mine, refusal := leftHere(job)
-	all, err := Gather(ctx, job, "finding memory for a table", []uint64{hostHash(), mine}, refusal)
+	all, err := Gather(ctx, job, "finding memory for a table", []uint64{HostHash(), mine}, refusal)
 	if err != nil {
 		return 0, err
 	}
@@ -53,8 +53,8 @@ func leftHere(job rma.Job) (uint64, error) {
 	return uint64(share * float64(min(left.Bytes, rma.Room(job)))), nil
 }
 
-// hostHash is equal on ranks of one machine, in different containers as well.
-func hostHash() uint64 {
+// HostHash is equal on ranks of one machine, in different containers as well.
+func HostHash() uint64 {
 	hash := fnv.New64a()
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

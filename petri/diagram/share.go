@@ -42,22 +42,20 @@ type processors [3]uint64
 
 const (
 	onHost  = iota // equal on ranks of one host
-	onNames        // equal on those that may run on the same processors, if onHost is
+	onNames        // equal on ranks of a host that may run on the same processors
 	onCount
 )
 
 // ownProcessors is what this process may run on. A job of several processes needs Linux.
 func ownProcessors() processors {
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	host, names := fnv.New64a(), fnv.New64a()
-	host.Write(boot)
+	names := fnv.New64a()
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range bytes.Lines(status) {
 		if bytes.HasPrefix(line, []byte("Cpus_allowed:")) {
 			names.Write(line)
 		}
 	}
-	return processors{host.Sum64(), names.Sum64(), uint64(runtime.GOMAXPROCS(0))}
+	return processors{core.HostHash(), names.Sum64(), uint64(runtime.GOMAXPROCS(0))}
 }
 
 // shareOf is the share of a rank, by the processors of each.

@@ -1,6 +1,7 @@
 package diagram
 
 import (
+	"hash/fnv"
 	"runtime"
 	"testing"
 
@@ -34,5 +35,8 @@ func TestShares(t *testing.T) {
 	own := ownProcessors()
 	if own[onCount] != uint64(runtime.GOMAXPROCS(0)) || own != ownProcessors() {
 		t.Errorf("this process runs on %v", own)
+	}
+	if runtime.GOOS == "linux" && own[onNames] == fnv.New64a().Sum64() {
+		t.Error("the names of the processors are not known")
 	}
 }
