@@ -4,8 +4,10 @@
 //	go run ./internal/testkit/overlay -race ./set        as go test -race ./set, with marks
 //	go run ./internal/testkit/overlay -mutants ./set     every wrong version of set is noticed
 //	go run ./internal/testkit/overlay -mutants -only 'loses .*' ./set
+//	go run ./internal/testkit/overlay -mutants -since HEAD~3 ./...
 //
-// With -v it prints what the tests print: how each mutant is noticed.
+// With -v it prints what the tests print: how each mutant is noticed. With -since it takes the
+// packages that differ from that revision, and the packages that these import.
 // Without -mutants all arguments are passed on to go test. Overlay writes a copy of each source
 // that has a mark or a wrong version, and names the copies with go test's flag -overlay.
 //
@@ -36,12 +38,20 @@
 // while the mutant is in place: go test's -run gets it. Optional lines are
 //
 //	args: -seeds 500         more flags for the test
+//	seed: 857                the test is tried with this seed first
 //	tags: ucx                build tags of the test
 //
-// A mutant of a function is selected by a switch: the function is copied, the copy is changed, and
-// the function calls the copy where the environment variable OVERLAY_MUTANT has the name of the
-// mutant. So a package is compiled once. What is no function (a constant, a type, assembly, C) has
-// "file:" and the file in place of "func:", and is compiled by itself.
+// A mutant of a function, in Go or C, is selected by a switch: the function is copied, the copy is
+// changed, and the function calls the copy while the environment variable OVERLAY_MUTANT has the
+// name of the mutant. So a package is compiled once. A mutant of a file has "file:" and the file in
+// place of "func:". A file in assembly is copied as a whole, and selected in the same way. Any
+// other file, for a constant or a type, is compiled by itself.
 //
-// A mutant whose lines are not there, and one that no test notices, is an error.
+// A test that runs random schedules looks for one that shows the mutant. Overlay prints the seed of
+// that schedule, and -record writes it into the file as the line seed. A seed that no longer shows
+// the mutant costs the search anew and fails nothing.
+//
+// A mutant whose lines are not there, and one that no test notices, is an error. A mutant that
+// makes its test endless is noticed when the test has taken 20 times as long as without it, and
+// 30 s.
 package main

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -37,17 +38,93 @@ func run(args []string) error {
 	}
 	defer os.RemoveAll(folder)
 	if len(args) > 0 && args[0] == "-mutants" {
-		flags := flag.NewFlagSet("overlay -mutants", flag.ExitOnError)
-		only := flags.String("only", "", "run the mutants whose names match `regexp`")
-		flags.BoolVar(&verbose, "v", false, "print what the tests print")
-		_ = flags.Parse(args[1:]) // exits
-		return noticeAll(root, folder, *only, flags.Args())
+		return mutantsCommand(&notice{root: root, folder: folder}, args[1:])
 	}
 	files, err := overlayOf(root, folder, nil)
 	if err != nil {
 		return err
 	}
 	return command("go", append([]string{"test", "-vet=off", "-overlay", files}, args...)...).Run()
+}
+
+// mutantsCommand is overlay -mutants.
+func mutantsCommand(n *notice, args []string) error {
+	flags := flag.NewFlagSet("overlay -mutants", flag.ExitOnError)
+	only := flags.String("only", "", "run the mutants whose names match `regexp`")
+	since := flags.String("since", "", "run the mutants of packages that differ from `revision` "+
+		"and of the packages that these import")
+	flags.BoolVar(&n.verbose, "v", false, "print what the tests print")
+	flags.BoolVar(&n.record, "record", false, "write seeds that notice mutants into their files")
+	_ = flags.Parse(args) // exits
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	dirs, err := list("-f", "{{.Dir}}", flags.Args()...)
+	if err != nil {
+		return err
+	}
+	if *since != "" {
+		if dirs, err = changedSince(*since, dirs); err != nil {
+			return err
+		}
+	}
+	if err := n.all(dirs, wanted); err != nil {
+		return err
+	}
+	if n.count == 0 && *since == "" {
+		return errors.New("no mutants there")
+	}
+	return nil
+}
+
+// list is the output of go list, a line each.
+func list(flag, value string, patterns ...string) ([]string, error) {
+	cmd := exec.Command("go", append([]string{"list", "-e", flag, value}, patterns...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list %s: %w", strings.Join(patterns, " "), err)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n"), nil
+}
+
+// changedSince are those of dirs whose package differs from the revision, with the packages that
+// such a package imports. They are all dirs if git does not know the revision.
+func changedSince(revision string, dirs []string) ([]string, error) {
+	out, err := exec.Command("git", "diff", "--name-only", "--relative", revision, "--").Output()
+	if err != nil {
+		fmt.Printf("overlay: git knows no revision %s here: all mutants run\n", revision)
+		return dirs, nil
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	var changed []string
+	for file := range strings.FieldsSeq(string(out)) {
+		dir := filepath.Join(here, filepath.Dir(file))
+		for filepath.Base(dir) == "testdata" || strings.Contains(dir, "/testdata/") {
+			dir = filepath.Dir(dir)
+		}
+		if slices.Contains(dirs, dir) && !slices.Contains(changed, dir) {
+			changed = append(changed, dir)
+		}
+	}
+	if len(changed) == 0 {
+		return nil, nil
+	}
+	imports, err := list("-f", `{{range .Imports}}{{.}}{{"\n"}}{{end}}`, changed...)
+	if err != nil {
+		return nil, err
+	}
+	ofImports, err := list("-f", "{{.Dir}}", append(imports, module)...)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		return !slices.Contains(changed, dir) && !slices.Contains(ofImports, dir)
+	}), nil
 }
 
 // command is one that prints as this one does.
@@ -119,77 +196,76 @@ func overlayPackage(dir string, static *mutant, write func(path, text string) er
 	if err != nil {
 		return err
 	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*.*"))
-	if err != nil {
-		return err
-	}
 	if err := checkHunks(dir, mutants); err != nil {
 		return err
 	}
-	s := switches{marks: map[string]string{}, mutants: map[string]string{}}
+	sources, err := sourcesOf(dir, static, mutants)
+	if err != nil {
+		return err
+	}
+	s := newSwitches(mutants)
 	name := ""
-	for _, path := range paths {
-		changesIt := func(m *mutant) bool {
-			return slices.ContainsFunc(m.hunks, func(h hunk) bool {
-				return h.file == filepath.Base(path)
-			})
+	for _, src := range sources {
+		kernel := kernelOf(src.base(), src.text, mutants)
+		text := src.text
+		switch filepath.Ext(src.path) {
+		case ".go":
+			text, err = s.withMutants(src, sources)
+			text = s.withMarks(filepath.Base(dir), text)
+		case ".c":
+			text, err = withMutantsInC(src.base(), text, mutants)
+		case ".s":
+			if kernel != nil {
+				err = kernel.copies(s, dir, text, write)
+			}
 		}
-		isGo := strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go")
-		if !isGo && !slices.ContainsFunc(mutants, changesIt) {
-			continue
+		if err == nil && text != src.original {
+			err = write(src.path, text)
 		}
-		original, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		text, err := s.changed(source{path, string(original)}, isGo, mutants, static)
-		if err != nil {
-			return err
-		}
-		if text == string(original) {
-			continue
-		}
-		if err := write(path, text); err != nil {
-			return err
-		}
-		if isGo {
-			name = packageName(text)
+		if filepath.Ext(src.path) == ".go" {
+			name = packageName(src.text)
 		}
 	}
-	if len(s.marks)+len(s.mutants) == 0 {
+	if len(s.marks)+len(s.used) == 0 {
 		return nil
 	}
 	return write(filepath.Join(dir, "overlay_variables.go"), s.declarations(name))
 }
 
-// changed is the text of a source with marks, mutants and the one static mutant.
-func (s *switches) changed(src source, isGo bool, mutants []*mutant, static *mutant) (
-	text string, err error) {
-	original := src.text
-	for _, m := range mutants {
-		if !m.static() {
+// sourcesOf reads the files of a package that may have marks or mutants, and puts the static
+// mutant in place.
+func sourcesOf(dir string, static *mutant, mutants []*mutant) ([]source, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.*"))
+	if err != nil {
+		return nil, err
+	}
+	var sources []source
+	for _, path := range paths {
+		name := filepath.Base(path)
+		isGo := strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
+		if !isGo && !slices.ContainsFunc(mutants, func(m *mutant) bool { return m.changes(name) }) {
 			continue
 		}
-		with := original
-		for _, h := range m.hunks {
-			if h.file == filepath.Base(src.path) {
-				if with, err = h.apply(with); err != nil {
-					return "", fmt.Errorf("mutant %q: %w", m.name, err)
-				}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		src := source{path: path, original: string(text), text: string(text)}
+		for _, m := range mutants {
+			with, err := m.applied(name, src.original)
+			if err != nil {
+				return nil, err
+			}
+			if static != nil && m.name == static.name {
+				src.text = with
 			}
 		}
-		if static != nil && m.name == static.name {
-			src.text = with
-		}
+		sources = append(sources, src)
 	}
-	if !isGo {
-		return src.text, nil
-	}
-	switched := slices.DeleteFunc(slices.Clone(mutants), (*mutant).static)
-	if text, err = s.withMutants(src, switched); err != nil {
-		return "", err
-	}
-	return s.withMarks(filepath.Base(filepath.Dir(src.path)), text), nil
+	return sources, nil
 }
 
 // checkHunks reports hunks of files and functions that there are not.
@@ -198,7 +274,7 @@ func checkHunks(dir string, mutants []*mutant) error {
 	for _, m := range mutants {
 		for _, h := range m.hunks {
 			text, err := os.ReadFile(filepath.Join(dir, h.file))
-			if err == nil && h.function != "" && !hasFunction(string(text), h.function) {
+			if err == nil && h.function != "" && !hasFunction(h.file, string(text), h.function) {
 				err = fmt.Errorf("%s has no function %s", h.file, h.function)
 			}
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,7 @@ type mutant struct {
 	dir   string // of the package
 	test  string // must fail
 	args  []string
+	seed  string // of the schedule that noticed the mutant last, or empty
 	tags  string
 	hunks []hunk
 	line  int // where it is in its file
@@ -26,14 +28,30 @@ type hunk struct {
 	old, new []string
 }
 
-// static reports whether the mutant has to be compiled by itself.
+// static reports whether the mutant has to be compiled by itself: it changes a file that is not in
+// assembly, outside functions.
 func (m *mutant) static() bool {
+	return slices.ContainsFunc(m.hunks, func(h hunk) bool {
+		return h.function == "" && filepath.Ext(h.file) != ".s"
+	})
+}
+
+// changes reports whether the mutant changes a file.
+func (m *mutant) changes(file string) bool {
+	return slices.ContainsFunc(m.hunks, func(h hunk) bool { return h.file == file })
+}
+
+// applied is the text of a file after those hunks of the mutant that are for the file as a whole.
+func (m *mutant) applied(file, text string) (string, error) {
 	for _, h := range m.hunks {
-		if h.function == "" {
-			return true
+		if h.file == file && h.function == "" {
+			var err error
+			if text, err = h.apply(text); err != nil {
+				return "", fmt.Errorf("mutant %q: %w", m.name, err)
+			}
 		}
 	}
-	return false
+	return text, nil
 }
 
 // readMutants reads the mutants of the package in dir; there may be none.
@@ -85,6 +103,8 @@ func addLine(all *[]*mutant, dir string, n int, line string) error {
 		m.test = value
 	case "args":
 		m.args = strings.Fields(value)
+	case "seed":
+		m.seed = value
 	case "tags":
 		m.tags = value
 	case "func":
@@ -146,4 +166,34 @@ func (h *hunk) matches(lines []string) bool {
 		}
 	}
 	return true
+}
+
+// recordSeeds writes the seeds of mutants, of one package, into their file.
+func recordSeeds(mutants []*mutant) error {
+	path := filepath.Join(mutants[0].dir, "testdata", "mutants.txt")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	seeds := map[string]string{}
+	for _, m := range mutants {
+		seeds[m.name] = m.seed
+	}
+	var lines []string
+	seed := ""
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(line, ":")
+		if key == "mutant" {
+			name := filepath.Base(mutants[0].dir) + ": " + strings.TrimSpace(value)
+			seed = seeds[name]
+		}
+		if key == "seed" && seed != "" {
+			continue
+		}
+		lines = append(lines, line)
+		if key == "test" && seed != "" {
+			lines = append(lines, "seed: "+seed+"\n")
+		}
+	}
+	return os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666)
 }

@@ -9,146 +9,287 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// verbose has the output of each test printed.
-var verbose bool
+// A mutant that makes its test endless is noticed. Its test ends after slowdown times as long as
+// without the mutant, and not before leastLimit.
+const (
+	slowdown   = 20
+	leastLimit = 30 * time.Second
+)
 
-// maxTestTime ends a test that a mutant has made endless. It decides nothing: such a test has
-// noticed nothing.
-const maxTestTime = 10 * time.Minute
+// A notice runs the tests of mutants.
+type notice struct {
+	root, folder string
+	overlay      string // the file for go test's -overlay
+	verbose      bool   // prints the output of each test
+	record       bool   // writes the seeds that notice mutants into their files
+	turns        chan struct{}
 
-// noticeAll runs the test of each mutant of the packages, and fails for those that it passes.
-func noticeAll(root, folder, only string, patterns []string) error {
-	wanted, err := regexp.Compile(only)
-	if err != nil {
-		return fmt.Errorf("-only: %w", err)
-	}
-	list := exec.Command("go", append([]string{"list", "-e", "-f", "{{.Dir}}"}, patterns...)...)
-	list.Stderr = os.Stderr
-	dirs, err := list.Output()
-	if err != nil {
-		return fmt.Errorf("go list %s: %w", strings.Join(patterns, " "), err)
-	}
-	overlay, err := overlayOf(root, folder, nil)
-	if err != nil {
+	mu     sync.Mutex // guards the following
+	count  int
+	failed []error
+}
+
+// all runs the test of each mutant of the packages in dirs whose name matches only, and fails for
+// those that the tests pass. Packages run beside each other, so that one compiles while another
+// tests.
+func (n *notice) all(dirs []string, only *regexp.Regexp) (err error) {
+	if n.overlay, err = overlayOf(n.root, n.folder, nil); err != nil {
 		return err
 	}
-	var failed []error
-	count := 0
-	for dir := range strings.FieldsSeq(string(dirs)) {
+	n.turns = make(chan struct{}, runtime.GOMAXPROCS(0))
+	var running sync.WaitGroup
+	for _, dir := range dirs {
 		mutants, err := readMutants(dir)
 		if err != nil {
 			return err
 		}
-		mutants = slices.DeleteFunc(mutants, func(m *mutant) bool {
-			return !wanted.MatchString(m.name)
-		})
-		count += len(mutants)
-		failed = append(failed, noticePackage(root, folder, overlay, mutants)...)
+		var wanted []*mutant
+		for _, m := range mutants {
+			if only.MatchString(m.name) {
+				wanted = append(wanted, m)
+			}
+		}
+		n.count += len(wanted)
+		if len(wanted) > 0 {
+			running.Go(func() { n.packageOf(wanted) })
+		}
 	}
-	fmt.Printf("%d mutants, %d faults\n", count, len(failed))
-	if count == 0 {
-		return errors.New("no mutants there")
-	}
-	return errors.Join(failed...)
+	running.Wait()
+	fmt.Printf("%d mutants, %d faults\n", n.count, len(n.failed))
+	return errors.Join(n.failed...)
 }
 
-// noticePackage runs the tests of the mutants of a package.
-func noticePackage(root, folder, overlay string, mutants []*mutant) (failed []error) {
-	binaries := map[string]string{} // of tests, by tags
-	for _, m := range mutants {
-		if binaries[m.tags] != "" {
-			continue
-		}
-		binary, err := compile(folder, overlay, m)
-		if err != nil {
-			return []error{err}
-		}
-		binaries[m.tags] = binary
-		if err := passes(binary, mutants, m.tags); err != nil {
-			return []error{err}
-		}
-	}
-	var mu sync.Mutex
+// fail keeps an error for the end.
+func (n *notice) fail(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.failed = append(n.failed, err)
+}
+
+// packageOf runs the tests of mutants of one package.
+func (n *notice) packageOf(mutants []*mutant) {
 	var running sync.WaitGroup
-	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, m := range mutants {
-		turns <- struct{}{}
+	for tags, some := range byTags(mutants) {
 		running.Go(func() {
-			defer func() { <-turns }()
-			start := time.Now()
-			err := notice(root, folder, binaries[m.tags], m)
-			mu.Lock()
-			defer mu.Unlock()
+			binary, err := n.compile(n.folder, n.overlay, some[0].dir, tags)
 			if err != nil {
-				failed = append(failed, fmt.Errorf("mutant %q: %w", m.name, err))
+				n.fail(err)
+				return
 			}
-			fmt.Printf("%-8.1f %-5v %s\n", time.Since(start).Seconds(), err == nil, m.name)
+			var beside sync.WaitGroup
+			for _, sameTest := range byTest(some) {
+				beside.Go(func() { n.test(binary, sameTest) })
+			}
+			beside.Wait()
 		})
 	}
 	running.Wait()
-	return failed
+	if n.record {
+		if err := recordSeeds(mutants); err != nil {
+			n.fail(err)
+		}
+	}
 }
 
-// compile makes the test binary of the package of m.
-func compile(folder, overlay string, m *mutant) (string, error) {
-	f, err := os.CreateTemp(folder, filepath.Base(m.dir)+"*.test")
+// byTags groups mutants by build tags: each group has a test binary.
+func byTags(mutants []*mutant) map[string][]*mutant {
+	groups := map[string][]*mutant{}
+	for _, m := range mutants {
+		groups[m.tags] = append(groups[m.tags], m)
+	}
+	return groups
+}
+
+// byTest groups mutants that the same test has to notice.
+func byTest(mutants []*mutant) map[string][]*mutant {
+	groups := map[string][]*mutant{}
+	for _, m := range mutants {
+		key := m.test + " " + strings.Join(m.args, " ")
+		groups[key] = append(groups[key], m)
+	}
+	return groups
+}
+
+// turn runs fn while it has one of the turns, of which there are as many as processors.
+func (n *notice) turn(fn func()) {
+	n.turns <- struct{}{}
+	defer func() { <-n.turns }()
+	fn()
+}
+
+// test runs the test of some mutants, first without a mutant, then with each.
+func (n *notice) test(binary string, mutants []*mutant) {
+	var limit time.Duration
+	var err error
+	n.turn(func() { limit, err = n.passes(binary, mutants) })
+	if err != nil {
+		n.fail(err)
+		return
+	}
+	var running sync.WaitGroup
+	for _, m := range mutants {
+		running.Go(func() { n.turn(func() { n.one(binary, m, limit) }) })
+	}
+	running.Wait()
+}
+
+// one runs the test of a mutant with it in place, and prints how long it took and how much time of
+// processors.
+func (n *notice) one(binary string, m *mutant, limit time.Duration) {
+	r := n.noticed(binary, m, limit)
+	fmt.Printf("%7.1f s %7.1f s CPU  %-5v %s%s\n", r.wall.Seconds(), r.cpu.Seconds(), r.err == nil,
+		m.name, r.remark)
+	if r.err != nil {
+		n.fail(fmt.Errorf("mutant %q: %w", m.name, r.err))
+	}
+}
+
+// A result is one of a test of a mutant, or of several one after the other.
+type result struct {
+	wall, cpu time.Duration
+	out       []byte
+	passed    bool
+	remark    string
+	err       error
+}
+
+func (r *result) add(other result) {
+	other.wall += r.wall
+	other.cpu += r.cpu
+	*r = other
+}
+
+// noticed runs the test of m with m in place. The test has to fail. The seed that noticed m the
+// last time is tried before all others.
+func (n *notice) noticed(binary string, m *mutant, limit time.Duration) (r result) {
+	if m.static() {
+		own, err := os.MkdirTemp(n.folder, "static")
+		if err == nil {
+			var overlay string
+			if overlay, err = overlayOf(n.root, own, m); err == nil {
+				binary, err = n.compile(own, overlay, m.dir, m.tags)
+			}
+		}
+		if err != nil {
+			return result{err: err}
+		}
+	}
+	if m.seed != "" {
+		r.add(execute(binary, m, m.name, limit, "-seed", m.seed))
+	}
+	if m.seed == "" || r.passed {
+		r.add(execute(binary, m, m.name, limit, m.args...))
+		if seed := seedIn(r.out); seed != "" && !r.passed {
+			m.seed = seed
+			r.remark = "; its line would be seed: " + seed
+		}
+	}
+	if n.verbose {
+		fmt.Printf("%s\n%s\n", m.name, r.out)
+	}
+	if r.passed {
+		r.err = fmt.Errorf("%s notices nothing", m.test)
+	}
+	return r
+}
+
+var seedAdvice = regexp.MustCompile(`-seed (\d+)`)
+
+// seedIn is the seed of which a test says that it fails.
+func seedIn(out []byte) string {
+	if match := seedAdvice.FindSubmatch(out); match != nil {
+		return string(match[1])
+	}
+	return ""
+}
+
+// compile makes the test binary of a package.
+func (n *notice) compile(folder, overlay, dir, tags string) (string, error) {
+	f, err := os.CreateTemp(folder, filepath.Base(dir)+"*.test")
 	if err != nil {
 		return "", err
 	}
 	f.Close()
-	tags := strings.TrimSpace("invariants " + m.tags)
-	cmd := command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-tags", tags,
-		"-o", f.Name())
-	cmd.Dir = m.dir
-	if m.tags != "" {
+	cmd := command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-tags",
+		strings.TrimSpace("invariants "+tags), "-o", f.Name())
+	cmd.Dir = dir
+	if tags != "" {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	}
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("the tests of %s with mutant %q do not compile: %w", m.dir, m.name,
-			err)
+		return "", fmt.Errorf("the tests of %s do not compile with mutants: %w", dir, err)
 	}
 	return f.Name(), nil
 }
 
-// passes runs the tests without a mutant: what fails then would notice nothing.
-func passes(binary string, mutants []*mutant, tags string) error {
+// passes runs the test of some mutants without a mutant, as a test that fails then would notice
+// nothing. The limit is for the test with a mutant. The schedules that noticed a mutant the last
+// time stand for all others: that these pass is tested elsewhere.
+func (n *notice) passes(binary string, mutants []*mutant) (limit time.Duration, err error) {
+	m := mutants[0]
+	var runs []result
 	done := map[string]bool{}
 	for _, m := range mutants {
-		key := m.test + strings.Join(m.args, " ")
-		if m.tags != tags || done[key] {
-			continue
-		}
-		done[key] = true
-		out, err := execute(binary, m, "")
-		if err == nil && !ranTest(out) {
-			err = errors.New("no test runs")
-		}
-		if err != nil {
-			return fmt.Errorf("%s of %s without a mutant: %w\n%s", m.test, m.dir, err, out)
+		if m.seed != "" && !done[m.seed] {
+			done[m.seed] = true
+			runs = append(runs, execute(binary, m, "", time.Hour, "-seed", m.seed))
 		}
 	}
-	return nil
+	if len(runs) == 0 {
+		runs = append(runs, execute(binary, m, "", time.Hour, fewSeeds(m.args)...))
+	}
+	for _, r := range runs {
+		limit = max(limit, r.wall)
+		if r.passed && !bytes.Contains(r.out, []byte("--- PASS")) {
+			return 0, fmt.Errorf("%s of %s does not run, or is skipped", m.test, m.dir)
+		} else if !r.passed {
+			return 0, fmt.Errorf("%s of %s fails without a mutant:\n%s", m.test, m.dir, r.out)
+		}
+	}
+	return max(leastLimit, slowdown*limit), nil
 }
 
-// ranTest reports whether a test has run, and was not skipped.
-func ranTest(out []byte) bool {
-	return bytes.Contains(out, []byte("--- PASS"))
+// fewSeeds are the flags of a test without those that have it run often.
+func fewSeeds(args []string) []string {
+	var few []string
+	for i := 0; i < len(args); i++ {
+		switch name, _, _ := strings.Cut(args[i], "="); name {
+		case "-seeds":
+			i++
+		case "-test.count":
+		default:
+			few = append(few, args[i])
+		}
+	}
+	return few
 }
 
 // execute runs the test of m while the mutant of that name is on.
-func execute(binary string, m *mutant, name string) ([]byte, error) {
-	args := append([]string{"-test.v", "-test.run", testPattern(m.test),
-		"-test.timeout", maxTestTime.String()}, m.args...)
-	cmd := exec.Command(binary, args...)
+func execute(binary string, m *mutant, name string, limit time.Duration, args ...string) result {
+	cmd := exec.Command(binary, append([]string{"-test.v", "-test.failfast", "-test.timeout=0",
+		"-test.run", testPattern(m.test)}, args...)...)
 	cmd.Dir = m.dir
 	cmd.Env = append(os.Environ(), variableName+"="+name)
-	return cmd.CombinedOutput()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = time.Second // a process that a test has started may hold the output
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return result{err: err}
+	}
+	ended := time.AfterFunc(limit, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	err := cmd.Wait()
+	ended.Stop()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that the test has left
+	return result{wall: time.Since(start), out: out.Bytes(), passed: err == nil,
+		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
 // testPattern has -run match whole names.
@@ -158,32 +299,4 @@ func testPattern(test string) string {
 		levels[i] = "^(" + level + ")$"
 	}
 	return strings.Join(levels, "/")
-}
-
-// notice runs the test of m with it in place. The test has to fail.
-func notice(root, folder, binary string, m *mutant) error {
-	if m.static() {
-		own, err := os.MkdirTemp(folder, "static")
-		if err != nil {
-			return err
-		}
-		overlay, err := overlayOf(root, own, m)
-		if err != nil {
-			return err
-		}
-		if binary, err = compile(own, overlay, m); err != nil {
-			return err
-		}
-	}
-	out, err := execute(binary, m, m.name)
-	if verbose {
-		fmt.Printf("%s\n%s\n", m.name, out)
-	}
-	switch {
-	case err == nil:
-		return fmt.Errorf("%s notices nothing", m.test)
-	case bytes.Contains(out, []byte("panic: test timed out")):
-		return fmt.Errorf("%s does not end", m.test)
-	}
-	return nil
 }

@@ -12,11 +12,14 @@ import (
 	"strings"
 )
 
-// A source is a Go file with its marks and mutants in place.
+// A source is a file of a package.
 type source struct {
-	path string
-	text string
+	path     string
+	original string
+	text     string // with the static mutant in place
 }
+
+func (s *source) base() string { return filepath.Base(s.path) }
 
 // An edit replaces part of a text.
 type edit struct {
@@ -35,7 +38,12 @@ func replaced(text string, edits []edit) string {
 
 // switches has the variables that the sources of a package use, by name.
 type switches struct {
-	marks, mutants map[string]string
+	all         []*mutant
+	marks, used map[string]string // used: of mutants
+}
+
+func newSwitches(mutants []*mutant) *switches {
+	return &switches{all: mutants, marks: map[string]string{}, used: map[string]string{}}
 }
 
 // variable is the one for a name, made when it is asked for first.
@@ -45,6 +53,8 @@ func variable(of map[string]string, kind, name string) string {
 	}
 	return of[name]
 }
+
+func (s *switches) mutant(name string) string { return variable(s.used, "Mutant", name) }
 
 var markComment = regexp.MustCompile(`// mark: (.*)`)
 
@@ -58,7 +68,7 @@ func (s *switches) withMarks(pkg, text string) string {
 
 // withMutants has, for each mutant, a copy of the functions that it changes, which these call while
 // the mutant is switched on.
-func (s *switches) withMutants(src source, mutants []*mutant) (string, error) {
+func (s *switches) withMutants(src source, sources []source) (string, error) {
 	files := token.NewFileSet()
 	tree, err := parser.ParseFile(files, src.path, src.text, parser.ParseComments)
 	if err != nil {
@@ -69,19 +79,27 @@ func (s *switches) withMutants(src source, mutants []*mutant) (string, error) {
 	copies := ""
 	for _, decl := range tree.Decls {
 		fn, is := decl.(*ast.FuncDecl)
-		if !is || fn.Body == nil {
+		if !is {
 			continue
 		}
 		name, calls := functionName(fn), ""
 		body := src.text[offset(fn.Pos()):offset(fn.End())]
-		for _, m := range mutants {
+		if k := s.kernelWith(fn, src, sources); k != nil {
+			at := offset(fn.Name.Pos()) - offset(fn.Pos())
+			text, declarations := k.dispatched(s, fn, body, at)
+			edits = append(edits, edit{offset(fn.End()), offset(fn.End()), text})
+			edits = append(edits, withoutDirectives(fn, offset)...)
+			copies += declarations
+			continue
+		}
+		for _, m := range s.all {
 			changed, err := m.changed(filepath.Base(src.path), name, body)
 			if err != nil {
 				return "", fmt.Errorf("mutant %q: %w", m.name, err)
 			} else if changed == body {
 				continue
 			}
-			sw := variable(s.mutants, "Mutant", m.name)
+			sw := s.mutant(m.name)
 			copyName := fn.Name.Name + sw
 			at := offset(fn.Name.Pos()) - offset(fn.Pos())
 			copies += "\n" + directives(fn) + changed[:at] + copyName +
@@ -95,6 +113,19 @@ func (s *switches) withMutants(src source, mutants []*mutant) (string, error) {
 		}
 	}
 	return replaced(src.text, edits) + copies, nil
+}
+
+// kernelWith is the kernel that has the function which fn declares, or nil.
+func (s *switches) kernelWith(fn *ast.FuncDecl, src source, sources []source) *kernel {
+	for _, other := range sources {
+		if filepath.Ext(other.path) != ".s" {
+			continue
+		}
+		if k := kernelOf(other.base(), other.text, s.all); k != nil && k.declares(src.base(), fn) {
+			return k
+		}
+	}
+	return nil
 }
 
 // changed is the text of a function after the hunks of the mutant that are for it.
@@ -143,6 +174,19 @@ func directives(fn *ast.FuncDecl) string {
 		}
 	}
 	return lines
+}
+
+// withoutDirectives takes the comments for the compiler away, which allow no body.
+func withoutDirectives(fn *ast.FuncDecl, offset func(token.Pos) int) []edit {
+	var edits []edit
+	if fn.Doc != nil {
+		for _, c := range fn.Doc.List {
+			if strings.HasPrefix(c.Text, "//go:") {
+				edits = append(edits, edit{offset(c.Pos()), offset(c.End()), ""})
+			}
+		}
+	}
+	return edits
 }
 
 // fields are the receiver and the parameters.
@@ -212,7 +256,7 @@ func callOf(fn *ast.FuncDecl, copyName string) string {
 func (s *switches) declarations(pkg string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\n", pkg)
-	if len(s.mutants) > 0 {
+	if len(s.used) > 0 {
 		fmt.Fprintf(&b, "import \"os\"\n\n")
 	}
 	if len(s.marks) > 0 {
@@ -221,8 +265,8 @@ func (s *switches) declarations(pkg string) string {
 	for _, name := range slices.Sorted(maps.Keys(s.marks)) {
 		fmt.Fprintf(&b, "var %s = mark.New(%q)\n", s.marks[name], name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.mutants)) {
-		fmt.Fprintf(&b, "var %s = os.Getenv(%q) == %q\n", s.mutants[name], variableName, name)
+	for _, name := range slices.Sorted(maps.Keys(s.used)) {
+		fmt.Fprintf(&b, "var %s = os.Getenv(%q) == %q\n", s.used[name], variableName, name)
 	}
 	return b.String()
 }
@@ -236,8 +280,12 @@ func packageName(text string) string {
 	return tree.Name.Name
 }
 
-// hasFunction reports whether a source has the function of that name.
-func hasFunction(text, name string) bool {
+// hasFunction reports whether a file has the function of that name.
+func hasFunction(file, text, name string) bool {
+	if filepath.Ext(file) == ".c" {
+		_, _, found := functionInC(text, name)
+		return found
+	}
 	tree, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	return err == nil && slices.ContainsFunc(tree.Decls, func(d ast.Decl) bool {
 		fn, is := d.(*ast.FuncDecl)
