@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
@@ -30,8 +29,8 @@ func hush(c *conn) {
 // come. The test ends when they have, so they must not heed its context.
 func newRoot(t *testing.T, ranks int, others ...func(cfg Config)) *root {
 	t.Helper()
-	cfg := Config{Size: ranks, Address: twohosts.FreeAddress(t), Token: token, Timeout: time.Hour,
-		Silence: 20 * time.Second}
+	cfg := Config{Size: ranks, Address: twohosts.FreeAddress(t), Token: token, Timeout: never,
+		Silence: never}
 	if err := cfg.complete(); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func newPair(t *testing.T) (*conn, net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := newConn(c, &Config{Silence: time.Minute, clock: newClock(time.Minute)})
+	n := newConn(c, &Config{Silence: never, clock: newClock(never)})
 	t.Cleanup(func() { n.close(); _ = other.Close() })
 	return n, other
 }
@@ -32,7 +32,6 @@ func newPair(t *testing.T) (*conn, net.Conn) {
 // wants reads frames, which must be of these kinds.
 func wants(t *testing.T, c net.Conn, kinds string) (last []byte) {
 	t.Helper()
-	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 	for _, want := range kinds {
 		kind, payload, err := readFrame(c, 1000)
 		if err != nil || rune(kind) != want {
@@ -65,7 +64,6 @@ func TestUseLine(t *testing.T) {
 	watched := r.line.watched
 	r.line.put('H', nil) // the end of what is to come
 	r.mu.Unlock()
-	_ = line.SetReadDeadline(time.Now().Add(time.Minute))
 	if again := wants(t, line, "OG"); !slices.Equal(again, given) || !watched {
 		t.Errorf("on the line comes %v, and on the other connection came %v; watched: %v", again,
 			given, watched)

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -126,8 +125,7 @@ func TestCutOffParent(t *testing.T) {
 
 // A parent that is silent is done without as well, and is not lost as long as rank 0 hears of it.
 func TestSilentParent(t *testing.T) {
-	silence := patience.Stretch(2 * time.Second)
-	jobAs(t, Config{Size: 7, fan: 2, Apart: true, Silence: silence}, func(s *Tree) error {
+	jobAs(t, Config{Size: 7, fan: 2, Apart: true, Silence: shortSilence}, func(s *Tree) error {
 		if err := s.Barrier(t.Context()); err != nil { // all have come to their parents
 			return err
 		}
@@ -139,7 +137,7 @@ func TestSilentParent(t *testing.T) {
 			}
 			s.mu.Unlock()
 		case 2, 3:
-			for s.hasParent() {
+			for s.outlives() {
 				time.Sleep(time.Millisecond)
 			}
 		}
@@ -147,11 +145,16 @@ func TestSilentParent(t *testing.T) {
 	})
 }
 
-// hasParent reports whether this rank is connected to a parent other than rank 0.
-func (t *Tree) hasParent() bool {
+// outlives has the silence pass for a rank, and reports whether it is still connected to a parent
+// other than rank 0. Rank 0 is watched from then on, so no time passes any more.
+func (t *Tree) outlives() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.up != t.line
+	if t.up == t.line {
+		return false
+	}
+	t.cfg.clock.steps.Add(stepsOfSilence)
+	return true
 }
 
 // A rank within the tree that dies is named to all others, also below it, and these learn as

@@ -31,8 +31,8 @@ type Config struct {
 
 	Apart bool // ranks of one host watch each other like ranks of two
 
-	fan   int // children of a rank; 0 is maxChildren
-	clock *clock
+	fan   int    // children of a rank; 0 is maxChildren
+	clock *clock // counts silence; nil: a new one, which tests replace
 }
 
 // MinTokenBytes is the smallest length of a token.
@@ -116,7 +116,9 @@ type edge struct {
 }
 
 func newTree(cfg Config) *Tree {
-	cfg.clock = newClock(cfg.Silence)
+	if cfg.clock == nil {
+		cfg.clock = newClock(cfg.Silence)
+	}
 	return &Tree{cfg: cfg, peers: make([]peer, cfg.Size), down: map[int]*edge{},
 		change: make(chan struct{})}
 }

@@ -19,8 +19,23 @@ import (
 
 const token = "a token of the tests"
 
-// hangGuard ends what would never end.
-var hangGuard = patience.Stretch(time.Minute)
+// never is the timeout of ranks whose wait another event ends.
+const never = time.Hour
+
+// guarded is a context that ends what would never end.
+func guarded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := patience.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// newStill is a clock that a test moves: it does not run.
+func newStill(silence time.Duration) *clock {
+	c := newClock(silence)
+	c.begun.Do(func() {})
+	return c
+}
 
 // job runs fn on all ranks of a job at once.
 func job(t *testing.T, ranks int, fn func(s *Tree) error) {
@@ -28,16 +43,21 @@ func job(t *testing.T, ranks int, fn func(s *Tree) error) {
 	jobAs(t, Config{Size: ranks}, fn)
 }
 
-// jobAs is job with a configuration.
+// jobAs is job with a configuration. The clocks of ranks that watch each other stand still, so
+// that no rank is lost because the machine is busy.
 func jobAs(t *testing.T, cfg Config, fn func(s *Tree) error) {
 	t.Helper()
-	cfg.Address, cfg.Token, cfg.Timeout = twohosts.FreeAddress(t), token, hangGuard
+	cfg.Address, cfg.Token, cfg.Timeout = twohosts.FreeAddress(t), token, never
+	ctx := guarded(t)
 	var wg sync.WaitGroup
 	for rank := range cfg.Size {
 		cfg := cfg
 		cfg.Rank = rank
+		if cfg.Apart {
+			cfg.clock = newStill(cfg.Silence)
+		}
 		wg.Go(func() {
-			s, err := Join(t.Context(), cfg)
+			s, err := Join(ctx, cfg)
 			if err == nil {
 				err = fn(s)
 				s.Leave()
@@ -76,6 +96,9 @@ func TestGather(t *testing.T) {
 	}
 }
 
+// shortSilence is for how long ranks may be silent by clocks that tests move.
+const shortSilence = 20 * time.Millisecond
+
 // A rank that leaves, or hangs up, or is silent, is missed by who waits for it.
 func TestGone(t *testing.T) {
 	for how, go1 := range map[string]func(s *Tree){
@@ -86,8 +109,7 @@ func TestGone(t *testing.T) {
 			_ = s.AwaitOthers(t.Context()) // until rank 0 hangs up
 		},
 	} {
-		cfg := Config{Size: 3, Apart: how == "fallen silent",
-			Silence: patience.Stretch(2 * time.Second)}
+		cfg := Config{Size: 3, Apart: how == "fallen silent", Silence: shortSilence}
 		jobAs(t, cfg, func(s *Tree) error {
 			if _, err := s.Gather(t.Context(), nil); err != nil {
 				return err
@@ -95,6 +117,10 @@ func TestGone(t *testing.T) {
 			if s.cfg.Rank == 1 {
 				go1(s)
 				return nil
+			}
+			if s.cfg.Rank == 0 && cfg.Apart {
+				hush(s.root.members[2].line) // which may be silent as well
+				go s.cfg.clock.count()
 			}
 			_, err := s.Gather(t.Context(), nil)
 			var gone *rma.RankError
@@ -159,27 +185,42 @@ func TestGatherEnds(t *testing.T) {
 
 // Ranks that do not come are named, to rank 0 and to those who have come.
 func TestMissing(t *testing.T) {
-	address := twohosts.FreeAddress(t)
-	var wg sync.WaitGroup
-	for _, rank := range []int{0, 2} {
-		wg.Go(func() {
-			timeout := hangGuard
-			if rank == 0 {
-				timeout = 300 * time.Millisecond
-			}
-			_, err := Join(t.Context(), Config{Rank: rank, Size: 4, Address: address, Token: token,
-				Timeout: timeout})
-			if rank == 0 && !strings.Contains(fmt.Sprint(err), "these never arrived: [") ||
-				!strings.Contains(fmt.Sprint(err), "1") {
-				t.Errorf("rank %d: %v", rank, err)
-			}
-		})
+	const missing = "these never arrived: [1 3]"
+	h := newRoot(t, 4, func(cfg Config) {
+		cfg.Rank = 2
+		if _, err := Join(context.Background(), cfg); !strings.Contains(fmt.Sprint(err), missing) {
+			t.Errorf("rank 2: %v", err)
+		}
+	})
+	if err := h.assemble(overdue(t)); !errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(fmt.Sprint(err), missing) {
+		t.Errorf("rank 0: %v", err)
 	}
-	wg.Wait()
-	_, err := Join(t.Context(), Config{Rank: 1, Size: 2, Address: address, Token: token,
-		Timeout: time.Millisecond})
-	if !strings.Contains(fmt.Sprint(err), "waited 1ms for rank 0 at "+address) {
+	cfg := Config{Rank: 1, Size: 2, Address: twohosts.FreeAddress(t), Token: token, Timeout: never}
+	_, err := Join(overdue(t), cfg)
+	if said := fmt.Sprint(err); !strings.Contains(said, "rank 1 waited ") ||
+		!strings.Contains(said, "s for rank 0 at "+cfg.Address) {
 		t.Errorf("without a rank 0: %v", err)
+	}
+}
+
+// overdue is a context whose time is over.
+func overdue(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// An error says how long a rank has waited, in milliseconds, and never longer than the timeout.
+func TestWaited(t *testing.T) {
+	cfg := Config{Timeout: time.Minute}
+	if got := cfg.waited(time.Now().Add(-time.Hour)); got != time.Minute {
+		t.Errorf("an hour after the begin it has waited %v, and the timeout was a minute", got)
+	}
+	cfg.Timeout = 1 << 62
+	if got := cfg.waited(time.Now().Add(-time.Hour)); got < time.Hour || got%time.Millisecond != 0 {
+		t.Errorf("an hour after the begin it has waited %v", got)
 	}
 }
 
@@ -188,7 +229,7 @@ func TestMissing(t *testing.T) {
 func TestForeignProcesses(t *testing.T) {
 	address := twohosts.FreeAddress(t)
 	var wg sync.WaitGroup
-	cfg := Config{Size: 2, Address: address, Token: token, Timeout: hangGuard}
+	cfg := Config{Size: 2, Address: address, Token: token, Timeout: never}
 	wg.Go(func() {
 		s, err := Join(t.Context(), cfg)
 		if err != nil {
@@ -252,7 +293,7 @@ func TestForeignProcesses(t *testing.T) {
 // If ranks do not come, the error of rank 0 lists the processes that it has not admitted.
 func TestRefusedAreListed(t *testing.T) {
 	address := twohosts.FreeAddress(t)
-	cfg := Config{Size: 3, Address: address, Token: token, Timeout: hangGuard}
+	cfg := Config{Size: 3, Address: address, Token: token, Timeout: never}
 	ctx, give := context.WithCancel(t.Context())
 	failure := make(chan string)
 	go func() {
@@ -307,7 +348,7 @@ func impostor(t *testing.T, fill byte, says string) {
 		}
 	}()
 	_, err = Join(t.Context(), Config{Rank: 1, Size: 2, Address: l.Addr().String(), Token: token,
-		Timeout: hangGuard})
+		Timeout: never})
 	if !strings.Contains(fmt.Sprint(err), says) {
 		t.Error(err)
 	}
@@ -322,7 +363,7 @@ func TestBadConfig(t *testing.T) {
 		{Config{Size: 2, Address: ":1", Token: token}, "names no host"},
 		{Config{Size: 2, Address: "a:1", Token: "short"}, "token of the job has 5 bytes"},
 		{Config{Size: 2, Rank: 2, Address: "a:1", Token: token}, "not a rank"},
-		{Config{Size: 1, Address: "192.0.2.77:1", Token: token, Timeout: hangGuard},
+		{Config{Size: 1, Address: "192.0.2.77:1", Token: token, Timeout: never},
 			"one of this host"},
 	} {
 		if _, err := Join(t.Context(), c.cfg); !strings.Contains(fmt.Sprint(err), c.says) {
