@@ -147,7 +147,7 @@ func (p *pace) hold(ctx context.Context, s diagram.Snapshot) {
 		return
 	default:
 	}
-	pause := p.pause(s)
+	pause := p.pause(s, time.Now())
 	if s.States != nil && !p.fits(s.States) {
 		p.over()
 	}
@@ -165,7 +165,7 @@ func (p *pace) hold(ctx context.Context, s diagram.Snapshot) {
 
 // pause is how long a strategy is to pause. What it has run for costs the search a time. That may
 // be a part of the time that the search takes, as long as so many markings need at least.
-func (p *pace) pause(s diagram.Snapshot) time.Duration {
+func (p *pace) pause(s diagram.Snapshot, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.States != nil && s.States.Cmp(p.least) > 0 {
@@ -179,7 +179,7 @@ func (p *pace) pause(s diagram.Snapshot) time.Duration {
 	needs := min(states/fastRank/p.ranks, 1e6) * float64(time.Second)
 	cost := time.Duration(float64(s.Ran-p.before) * p.cores)
 	if free := besideBegin + time.Duration(needs*besideTime); cost > free {
-		return time.Until(p.begin.Add(time.Duration(float64(cost-free) / besideTime)))
+		return p.begin.Add(time.Duration(float64(cost-free) / besideTime)).Sub(now)
 	}
 	return 0
 }
