@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma/shm"
 )
 
@@ -35,6 +37,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if !replay.Nightly() {
+		_ = flag.Set("rapid.checks", "30") // unless the command line says otherwise
 	}
 	os.Exit(mark.Main(m, "cache: ", os.Stderr))
 }

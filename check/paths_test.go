@@ -13,6 +13,7 @@ import (
 
 	"github.com/farhash/farhash/check"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -261,7 +262,7 @@ func checkedOn[S any](t *testing.T, on machine, m check.Model[S]) *check.Result[
 func TestPathsOfRandomTables(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
 	cases := map[string]int{}
-	for i := range 600 {
+	for i := range replay.Often(200, 600) {
 		x := randomTable(rng)
 		m := x.model()
 		want := x.want()

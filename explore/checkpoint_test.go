@@ -12,6 +12,7 @@ import (
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/invariant"
+	seeds "github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
@@ -148,7 +149,7 @@ func TestResumeRefusesWhatIsNoCheckpoint(t *testing.T) {
 // not seen it. What is written then is complete as well, wherever the search is interrupted.
 func TestCheckpointBetweenLevels(t *testing.T) {
 	want := wantDoubling(9, explore.BreadthFirst)
-	times := uint64(100)
+	times := uint64(seeds.Often(30, 100))
 	if invariant.Enabled {
 		times = 30
 	}

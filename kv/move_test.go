@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/testkit/replay"
 )
 
 // moveTable begins to move the table, if it is not moving yet, and moves some parts of it; or
@@ -204,7 +205,7 @@ func TestChurn(t *testing.T) {
 // rank has one at a time, on all ways to the memory. Its slots run out first, or its items.
 func TestDefaultSurvivesChurn(t *testing.T) {
 	const ranks, slots = 2, 1024
-	calls := 100_000 // of each rank
+	calls := replay.Often(20, 100) * slots // of each rank
 	if testing.Short() || memory.RaceEnabled {
 		calls = 10 * slots
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -77,7 +78,7 @@ var reserving = []engine{engines[0], engines[1], carriers[0], carriers[1]}
 
 // A map that nobody has given a size takes what is put into it, and keeps all of it.
 func TestNoSize(t *testing.T) {
-	n := 200_000
+	n := replay.Often(60_000, 200_000)
 	if testing.Short() || memory.RaceEnabled {
 		n = 30_000
 	}

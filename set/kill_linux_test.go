@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/shm"
 )
@@ -311,7 +312,7 @@ func (p *process) progress(t *testing.T, n int) {
 // TestKill kills 8 of 9 ranks, one after the other in mid-insert, and checks with the last.
 // All of it some times over, in turn by memory and through queues.
 func TestKill(t *testing.T) {
-	rounds := 6 // of 8 deaths
+	rounds := replay.Often(2, 6) // of 8 deaths
 	if slow {
 		rounds = 2
 	}

@@ -34,7 +34,7 @@ type lostMemory struct {
 // their host: also of a rank that is lost, of which the other host then has nothing.
 func TestLostMemory(t *testing.T) {
 	lostCannotMove.Claim(t)
-	seeds := uint64(12)
+	seeds := uint64(replay.Often(3, 12))
 	if slow {
 		seeds = 2
 	}

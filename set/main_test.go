@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/mark"
+	"github.com/farhash/farhash/internal/testkit/replay"
 )
 
 // beforeTests ends the program where it is no test but a rank of one.
@@ -13,7 +14,7 @@ var beforeTests = func() {}
 
 func TestMain(m *testing.M) {
 	beforeTests()
-	if slow {
+	if slow || !replay.Nightly() {
 		_ = flag.Set("rapid.checks", "30") // unless the command line says otherwise
 	}
 	os.Exit(mark.Main(m, "set: ", os.Stderr))

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -184,7 +185,7 @@ var paces = []uint64{0, 1, 3}
 
 // forPaces runs a test for all paces and so many seeds: with one goroutine, with several, and with
 // a mirrored one, whose tasks no other takes.
-func forPaces(t *testing.T, seeds uint64, test func(t *tester)) {
+func forPaces(t *testing.T, seeds int, test func(t *tester)) {
 	for _, c := range []struct {
 		name       string
 		goroutines int
@@ -192,7 +193,7 @@ func forPaces(t *testing.T, seeds uint64, test func(t *tester)) {
 	}{{"1 goroutine", 1, false}, {"3 goroutines", 3, false}, {"mirrored", 3, true}} {
 		for _, pace := range paces {
 			t.Run(fmt.Sprint(c.name, ", pace ", pace), func(t *testing.T) {
-				for seed := range seeds / uint64((c.goroutines+1)/2) {
+				for seed := range uint64(replay.Often(seeds/2, seeds) / ((c.goroutines + 1) / 2)) {
 					x := newTester(t, Config{pace: pace, Goroutines: c.goroutines,
 						eager: !c.mirrored}, seed)
 					x.s.workers[0].mirrored = c.mirrored

@@ -12,4 +12,6 @@
 //
 //	go test -run '^TestTable$' -seed 42        // that seed alone
 //	go test -run '^TestTable$' -seeds 1000000  // many more seeds than the test asks for
+//
+// Some tests try more cases when make nightly runs them: see [Often].
 package replay
