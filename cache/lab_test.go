@@ -3,7 +3,6 @@ package cache
 import (
 	"testing"
 
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/ship"
@@ -16,17 +15,6 @@ var labTables = func() (tables []*lab.Table) {
 	}
 	return tables
 }()
-
-// labSchedules is how many schedules of each mode a test runs.
-func labSchedules() int {
-	switch {
-	case memory.RaceEnabled || testing.Short():
-		return 200
-	case mark.InPlace: // make test-lab
-		return 3000
-	}
-	return 500
-}
 
 // TestLab: no schedule hangs, and every history fits a lossy table.
 func TestLab(t *testing.T) {
@@ -41,7 +29,7 @@ func TestLab(t *testing.T) {
 			for _, m := range append(marks[mode], getExpired, putExpired) {
 				m.Claim(t)
 			}
-			table.Search(t, labSchedules())
+			table.Search(t, lab.Schedules(200))
 		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/rma"
@@ -235,22 +234,11 @@ var (
 	labMovesAll = &lab.Table{Name: "map that moves", Model: labModel, Open: openMoving}
 )
 
-// labSchedules is how many schedules a test runs.
-func labSchedules() int {
-	switch {
-	case memory.RaceEnabled || testing.Short():
-		return 300
-	case mark.InPlace: // make test-lab
-		return 3000
-	}
-	return 500
-}
-
 func TestLab(t *testing.T) {
 	for _, m := range []*mark.Mark{recycled, lostSwap, staleCopy, collected, otherItem} {
 		m.Claim(t)
 	}
-	labTable.Search(t, labSchedules())
+	labTable.Search(t, lab.Schedules(300))
 }
 
 // TestLabMoving: the table moves while ranks read, write and die.
@@ -258,7 +246,7 @@ func TestLabMoving(t *testing.T) {
 	for _, m := range []*mark.Mark{followedMove, foundFrozen, copiedTwice} {
 		m.Claim(t)
 	}
-	labMovesAll.Search(t, labSchedules())
+	labMovesAll.Search(t, lab.Schedules(300))
 }
 
 func TestSoak(t *testing.T) { lab.Soak(t, labTable, labMovesAll) }

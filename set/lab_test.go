@@ -3,21 +3,9 @@ package set
 import (
 	"testing"
 
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
 )
-
-// labSchedules is how many schedules of a table a test runs.
-func labSchedules() int {
-	switch {
-	case memory.RaceEnabled || testing.Short():
-		return 100
-	case mark.InPlace: // make test-lab
-		return 3000
-	}
-	return 500
-}
 
 func TestLabWords(t *testing.T) { searchLab(t, labWordTable) }
 
@@ -38,7 +26,7 @@ func TestLabGrowing(t *testing.T) {
 	for _, table := range []*lab.Table{labGrowingWords, labGrowingElements,
 		labGrowingStrings} {
 		before := labGrown.Load()
-		table.Search(t, labSchedules())
+		table.Search(t, lab.Schedules(100))
 		if lab.ReplaySeed() == 0 && labGrown.Load() == before {
 			t.Errorf("%s: none has grown", table.Name)
 		}
@@ -51,7 +39,7 @@ func searchLab(t *testing.T, table *lab.Table) {
 		m.Claim(t)
 	}
 	before := labDuplicates.Load()
-	table.Search(t, labSchedules())
+	table.Search(t, lab.Schedules(100))
 	if lab.ReplaySeed() == 0 && labDuplicates.Load() == before {
 		t.Error("no batch has inserted something and found it")
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/rma"
@@ -207,17 +206,6 @@ func (l *labTable) Check(ctx context.Context, history []lab.Operation) error {
 	return l.t.Check(ctx)
 }
 
-// labSchedules is how many schedules a test runs.
-func labSchedules() int {
-	switch {
-	case memory.RaceEnabled || testing.Short():
-		return 150
-	case mark.InPlace: // make test-lab
-		return 3000
-	}
-	return 600
-}
-
 // The tables of the lab.
 var (
 	oneWriter   = openLab("one writer for each key", false, false)
@@ -231,11 +219,11 @@ func TestLab(t *testing.T) {
 	for _, m := range []*mark.Mark{torn, undone} {
 		m.Claim(t)
 	}
-	oneWriter.Search(t, labSchedules())
+	oneWriter.Search(t, lab.Schedules(150))
 }
 
 // TestLabTransactions: with transactions keys may have as many writers as they like.
-func TestLabTransactions(t *testing.T) { atOnceTable.Search(t, labSchedules()) }
+func TestLabTransactions(t *testing.T) { atOnceTable.Search(t, lab.Schedules(150)) }
 
 func TestSoak(t *testing.T) { lab.Soak(t, oneWriter, atOnceTable) }
 

@@ -12,7 +12,8 @@ import (
 
 	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/internal/memory"
-	_ "github.com/farhash/farhash/internal/testkit/replay" // has the flag -seed
+	"github.com/farhash/farhash/internal/testkit/mark"
+	"github.com/farhash/farhash/internal/testkit/replay"
 )
 
 // Search runs that many schedules or as many as the flag -seeds says, the ones of the seeds from 1
@@ -31,6 +32,19 @@ func (t *Table) Search(tb testing.TB, schedules int) {
 		tb.Fatal(err, replayCommand(tb, err))
 	}
 	tb.Log(summary)
+}
+
+// Schedules is how many schedules of a table a test runs: raced under the race detector, where
+// each takes long, few in a plain run, and most in make test-lab and make nightly.
+func Schedules(raced int) int {
+	const plain, marked, nightly = 60, 2000, 12_000
+	switch {
+	case memory.RaceEnabled || testing.Short():
+		return raced
+	case mark.InPlace:
+		return replay.Often(marked, nightly)
+	}
+	return plain
 }
 
 // replay runs the schedule of a seed and shows what the engine does.
