@@ -11,8 +11,31 @@ MEASURED ?=
 # The packages whose tables are in the lab, internal/testkit/lab. Each has a test TestSoak.
 LAB = ./set ./cache ./index ./kv
 
+# Flags of every go test. The run of several stages adds its own.
+TESTFLAGS ?= -vet=off
+TEST = $(GO) test $(TESTFLAGS) -count=1 -timeout $(TIMEOUT)
+
+# For a hang, which go test reports with all stacks; a machine that is not busy stays far below.
+TIMEOUT = 6m
+
 # go test with marks and mutants in place.
 OVERLAY = $(GO) run github.com/farhash/farhash/internal/testkit/overlay
+MARKED = $(OVERLAY) $(TESTFLAGS) -count=1 -timeout $(TIMEOUT)
+
+# Runs targets as stages: each runs, whatever fails, and a table at the end says what did.
+STAGES = $(GO) run ./internal/testkit/stages
+
+# What make test runs, and what CI runs.
+QUICK = test-plain
+CI = $(QUICK) test-race test-lab test-mutants test-mpi test-ucx test-clib cross spec-quick lint docs-check figures-check
+
+# What runs in the night besides: everything at full length, and what is random for a while.
+NIGHTLY = $(filter-out test-race spec-quick,$(CI)) test-race-all spec nightly-soak nightly-torture nightly-fuzz
+
+# The mutants of packages that differ from SINCE are tested: by default the commit at which make
+# nightly has passed last.
+SINCE ?= $(shell cat .ci/nightly 2>/dev/null)
+since = $(if $(TESTS_NIGHTLY),,$(addprefix -since ,$(SINCE)))
 
 # A checkout that git refuses to read, say of another user, builds as well.
 VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
@@ -22,7 +45,12 @@ include clib/clib.mk
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help build build-eval run setup test test-all test-plain test-race test-lab test-mutants test-mpi test-ucx test-rdma test-beside soak torture cross spec spec-quick lint docs-check figures-check bench fuzz clean
+.PHONY: help build build-eval run setup test ci nightly \
+	nightly-soak nightly-torture nightly-fuzz test-race-all \
+	test-plain test-module test-eval test-lmdb test-race test-lab test-lab-tables test-lab-nessie \
+	test-mutants test-mutants-module test-mutants-eval test-mpi test-openmpi test-mpich test-ucx test-rdma \
+	soak torture cross spec spec-quick spec-promela spec-check \
+	lint lint-format lint-vet lint-tags lint-static lint-eval lint-lengths docs-check figures-check bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' \
@@ -40,31 +68,68 @@ run: build ## explore a net of 12 philosophers with two ranks
 setup: ## install what the tests need and the machine lacks
 	scripts/setup
 
-test: setup test-plain ## install what the tests need and run them once: one to four minutes
+test: setup ## install what the tests need and run them once: four minutes
+	$(STAGES) $(QUICK)
 
-test-all: test-race test-lab test-mutants test-mpi test-ucx test-clib test-beside ## run what CI tests in addition: about ten minutes
+ci: setup ## run what a change has to pass: 20 minutes
+	$(STAGES) -beside 2 $(CI)
 
-# Not from the cache: the tests depend on the MPIs that are installed. The time limits are for
-# a hang, which go test reports with all stacks; a busy machine stays far below them.
-test-plain:
-	$(GO) test -count=1 -timeout 30m ./...
-	$(GO) -C eval test -count=1 -timeout 30m ./...
-	@if pkg-config --exists lmdb 2>/dev/null; then \
-		$(GO) -C eval test -count=1 -tags lmdb -run Shared ./cmd/farhash-eval; fi
+# It notes the commit, from which CI counts what differs.
+nightly: export TESTS_NIGHTLY = 1
+nightly: setup ## run everything at full length, and random tests for a while: 90 minutes
+	$(STAGES) -limit 2h $(NIGHTLY)
+	git rev-parse HEAD >.ci/nightly
 
-# What shares memory between goroutines. Commands and measurements start other processes, which
-# the detector does not see; models are searched by one goroutine.
-test-race:
-	CGO_ENABLED=1 $(OVERLAY) -count=1 -race -timeout 30m $$($(GO) list ./... | \
-		grep -vE '/(cmd|clib|python|examples/check|internal/(limit|testkit/(torture|named)))(/|$$)')
+nightly-soak:
+	$(MAKE) soak SOAK=1m
 
-test-lab: ## run the tables under random schedules, right versions and wrong ones
-	$(OVERLAY) -count=1 -timeout 30m -tags invariants -run Lab $(LAB) ./symbolic
-	cd eval && $(OVERLAY) -count=1 -timeout 30m -tags invariants -run Lab ./ne/nessie
+nightly-torture:
+	$(MAKE) torture TORTURE=5m
 
-test-mutants: ## run the tests of each wrong version, which they must notice
-	$(OVERLAY) -mutants ./...
-	cd eval && $(OVERLAY) -mutants ./...
+nightly-fuzz:
+	$(MAKE) fuzz
+
+# A command of go test each, as make ends a recipe at the first line that fails. Not from the cache:
+# the tests depend on the MPIs that are installed.
+test-plain: test-module test-eval test-lmdb ## run the tests of both modules once
+test-module:
+	$(TEST) ./...
+
+test-eval:
+	cd eval && $(TEST) ./...
+
+test-lmdb:
+	@if pkg-config --exists lmdb 2>/dev/null; then cd eval && \
+		$(TEST) -tags lmdb -run Shared ./cmd/farhash-eval; \
+	else echo "tests of LMDB skipped: pkg-config knows no lmdb (liblmdb-dev)"; fi
+
+# Packages whose goroutines share memory.
+RACE = ./set ./cache ./kv ./index ./explore ./symbolic ./petri/diagram ./internal/core ./internal/launch ./rma/...
+
+test-race: TIMEOUT = 12m
+test-race: ## run the race detector over packages whose goroutines share memory
+	CGO_ENABLED=1 $(MARKED) -race -short $(RACE)
+
+# Commands and measurements start other processes, which the detector does not see; models are
+# searched by one goroutine.
+test-race-all: TIMEOUT = 30m
+test-race-all:
+	CGO_ENABLED=1 $(MARKED) -race $$($(GO) list ./... | \
+		grep -vE '/(cmd|clib|python|examples/check|internal/(limit|testkit/(stages|torture|named)))(/|$$)')
+
+test-lab: test-lab-tables test-lab-nessie ## run the tables under random schedules
+test-lab-tables:
+	$(MARKED) -tags invariants -run Lab $(LAB) ./symbolic
+
+test-lab-nessie:
+	cd eval && $(MARKED) -tags invariants -run Lab ./ne/nessie
+
+test-mutants: test-mutants-module test-mutants-eval ## see that wrong versions of what differs from SINCE are noticed
+test-mutants-module:
+	$(OVERLAY) -mutants $(since) ./...
+
+test-mutants-eval:
+	cd eval && $(OVERLAY) -mutants $(since) ./...
 
 # With UCX ranks that are processes on two hosts are killed, in place of simulated ones.
 soak: ## run random schedules and kills for SOAK (1h); ^C ends it and reports
@@ -84,57 +149,75 @@ torture: ## run random, wrong and killed commands for TORTURE (1h); SEED repeats
 			-test.timeout 0 -soak $(TORTURE) -seed $(SEED)
 
 # The engine for each MPI that programs can be built with here.
-test-mpi: ## run what needs MPI, with each MPI that is installed
-	@for mpi in openmpi:ompi-c mpich:mpich; do \
-		if pkg-config --exists $${mpi#*:} 2>/dev/null; then \
-			tags="mpi $${mpi%:*}"; export CGO_ENABLED=1; \
-			echo "$(GO) test -tags '$$tags' . ./rma/mpi/..."; \
-			$(GO) vet -tags "$$tags" . ./rma/mpi/... ./cmd/farhash && \
-			$(GO) test -count=1 -timeout 30m -tags "$$tags" . ./rma/mpi/... && \
-			$(GO) test -count=1 -timeout 30m -tags "$$tags" -run MPI ./cmd/farhash || exit 1; \
-		else echo "tests of rma/mpi skipped for $${mpi%:*}: pkg-config knows no $${mpi#*:}"; \
-		fi; done
+test-mpi: test-openmpi test-mpich ## run what needs MPI, with each MPI that is installed
+test-openmpi: MPI = openmpi
+test-openmpi: MODULE = ompi-c
+test-mpich: MPI = mpich
+test-mpich: MODULE = mpich
+test-openmpi test-mpich:
+	@if pkg-config --exists $(MODULE) 2>/dev/null; then export CGO_ENABLED=1; failed=0; \
+		set -x; $(TEST) -tags 'mpi $(MPI)' . ./rma/mpi/... || failed=1; \
+		$(TEST) -tags 'mpi $(MPI)' -run MPI ./cmd/farhash || failed=1; exit $$failed; \
+	else echo "tests of rma/mpi skipped for $(MPI): pkg-config knows no $(MODULE)"; fi
 
 test-ucx: ## run what needs UCX, where it is installed
-	@if pkg-config --exists ucx 2>/dev/null; then export CGO_ENABLED=1; \
-		echo "$(GO) test -tags ucx . ./rma/ucx"; \
-		$(GO) vet -tags ucx . ./rma/ucx ./cmd/farhash && \
-		$(GO) test -count=1 -timeout 30m -tags ucx . ./rma/ucx && \
-		$(GO) -C eval vet -tags ucx ./... && \
-		$(GO) -C eval test -count=1 -timeout 30m -tags ucx ./net/... && \
-		$(GO) test -count=1 -timeout 30m -tags ucx -run UCX ./cmd/farhash || exit 1; \
+	@if pkg-config --exists ucx 2>/dev/null; then export CGO_ENABLED=1; failed=0; \
+		set -x; $(TEST) -tags ucx . ./rma/ucx || failed=1; \
+		$(TEST) -tags ucx -run UCX ./cmd/farhash || failed=1; \
+		(cd eval && $(TEST) -tags ucx ./net/...) || failed=1; exit $$failed; \
 	else echo "tests of rma/ucx skipped: pkg-config knows no ucx (libucx-dev)"; fi
 
 # TESTS names some of scripts/rdma/tests.
 test-rdma: ## run UCX and MPI over verbs, in a guest with a card for RDMA made of software
 	scripts/setup rdma && GO='$(GO)' scripts/rdma/run $(TESTS)
 
-# At the same time, as neither measures anything: a search by SPIN takes one core.
-test-beside:
-	@$(MAKE) --no-print-directory cross & cross=$$!; $(MAKE) --no-print-directory spec-quick; \
-	spec=$$?; wait $$cross && exit $$spec
+SYSTEMS = linux-arm64 linux-386 darwin-arm64 windows-amd64
+.PHONY: $(SYSTEMS:%=cross-%)
 
-cross: ## build and vet for other systems: linux/arm64, linux/386, darwin/arm64 and windows/amd64
-	@set -e; export CGO_ENABLED=0; for system in linux/arm64 linux/386 darwin/arm64 windows/amd64; do \
-		export GOOS=$${system%/*} GOARCH=$${system#*/}; echo "build and vet for $$system"; \
-		$(GO) build $(VCS) ./... && $(GO) vet ./...; done
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) -C eval vet ./...
+cross: $(SYSTEMS:%=cross-%) ## build and vet for other systems: linux/arm64, linux/386, darwin/arm64 and windows/amd64
+cross-%: export CGO_ENABLED = 0
+cross-%: export GOOS = $(word 1,$(subst -, ,$*))
+cross-%: export GOARCH = $(word 2,$(subst -, ,$*))
+$(SYSTEMS:%=cross-%): cross-%:
+	$(GO) build $(VCS) ./...
+	$(GO) vet ./...
+	$(if $(filter darwin%,$*),$(GO) -C eval vet ./...)
 
 spec: ## check the models of find-or-put and of the map with SPIN
 	spec/run
 
-spec-quick: # a part of it; nothing where there is no SPIN
+spec-quick: spec-promela spec-check ## check smaller models with SPIN, where it is installed
+spec-promela:
 	spec/run quick
-	$(GO) test -count=1 -timeout 10m ./examples/check/findorput ./examples/check/mapprotocol \
+
+spec-check:
+	$(TEST) ./examples/check/findorput ./examples/check/mapprotocol \
 		./examples/check/setgrowth -run 'Spin|Larger' -spin
 
-lint: ## check gofmt, go vet, staticcheck and the lengths of functions and lines
+lint: lint-format lint-vet lint-tags lint-static lint-eval lint-lengths ## check gofmt, go vet, staticcheck and the lengths of functions and lines
+lint-format:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
 		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+
+lint-vet:
 	$(GO) vet ./...
+
+lint-tags:
+	@failed=0; export CGO_ENABLED=1; vet() { \
+		if pkg-config --exists $$1 2>/dev/null; then \
+			echo "$(GO) vet -tags '$$2'"; $(GO) vet -tags "$$2" . ./rma/$$3/... ./cmd/farhash || failed=1; fi; }; \
+	vet ompi-c 'mpi openmpi' mpi; vet mpich 'mpi mpich' mpi; vet ucx ucx ucx; \
+	if pkg-config --exists ucx 2>/dev/null; then $(GO) -C eval vet -tags ucx ./net/... || failed=1; fi; \
+	exit $$failed
+
+lint-static:
 	$(GO) tool staticcheck ./...
+
+lint-eval:
 	$(GO) -C eval vet ./...
 	$(GO) -C eval tool staticcheck ./...
+
+lint-lengths:
 	scripts/lengths
 
 docs-check: ## run the commands and programs of the documentation

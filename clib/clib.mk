@@ -19,7 +19,7 @@ uninstall: ## remove what make install has put into PREFIX
 
 # Tests of what lacks its compiler or MPI are skipped.
 test-clib: ## test the libraries for C, C++, Fortran and Python
-	CGO_ENABLED=1 $(GO) test -count=1 -timeout 30m -tags clib ./clib ./python
+	CGO_ENABLED=1 $(TEST) -tags clib ./clib ./python
 
 bench-clib: ## compare calls from C and Python with calls from Go
 	CGO_ENABLED=1 $(GO) test -count=1 -timeout 30m -tags clib -run '^$$' -bench Speed ./clib ./python
