@@ -1,14 +1,16 @@
 package explore_test
 
 import (
-	"fmt"
+	"context"
+	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/invariant"
+	"github.com/farhash/farhash/rma"
 )
 
 // A search ends when the model has its answer, and knows a shortest way there.
@@ -145,29 +147,80 @@ func deepest(initial []uint64, bits int) uint64 {
 	}
 }
 
-// Findings survive in a checkpoint.
+// meetings are the barriers that two ranks have come to, and how often they had no work.
+type meetings struct {
+	mu       sync.Mutex
+	news     sync.Cond
+	barriers [2]int
+	idle     [2]int
+}
+
+func (m *meetings) count(n *int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	*n++
+	m.news.Broadcast()
+}
+
+// waits returns when rank 0 waits in a barrier for rank 1. It reports false if rank 0 has no work
+// instead.
+func (m *meetings) waits() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for idle := m.idle[0]; m.barriers[0] <= m.barriers[1]; m.news.Wait() {
+		if m.idle[0] > idle {
+			return false
+		}
+	}
+	return true
+}
+
+// meeting is a job that counts them.
+type meeting struct {
+	rma.Job
+	*meetings
+}
+
+func (m meeting) Barrier(ctx context.Context) error {
+	m.count(&m.barriers[m.Rank()])
+	return m.Job.Barrier(ctx)
+}
+
+func (m meeting) Failed() []int { // a rank without work asks
+	m.count(&m.idle[m.Rank()])
+	return m.Job.Failed()
+}
+
+// failAtCheckpoint has rank 1 of two fail when rank 0 has begun a checkpoint.
+func failAtCheckpoint(m *graph, path string) error {
+	stop, both := errors.New("stopped"), &meetings{}
+	both.news.L = &both.mu
+	_, err := search(setting{ranks: 2, opts: explore.Options{Checkpoint: path, CheckpointEvery: 1}},
+		func(ctx context.Context, job rma.Job, opts explore.Options) (*explore.Result, error) {
+			m := *m
+			m.hook = func(s uint64) error {
+				if job.Rank() == 0 || s < 2048 || !both.waits() {
+					return nil
+				}
+				return stop
+			}
+			return explore.Run(ctx, meeting{job, both}, &m, opts)
+		})
+	return err
+}
+
+// Findings survive in a checkpoint, which has what a rank that failed had at hand.
 func TestFindingsOfCheckpoint(t *testing.T) {
 	path := t.TempDir() + "/saved"
 	full := mustSearchModel(t, setting{ranks: 1}, doubling(12))
-	m := doubling(12)
-	stop := fmt.Errorf("stopped at 3000")
-	m.hook = func(s uint64) error {
-		if s == 3000 {
-			time.Sleep(20 * time.Millisecond) // the other rank begins a checkpoint by then
-			return stop
-		}
-		return nil
-	}
-	_, err := searchModel(setting{ranks: 2, opts: explore.Options{Checkpoint: path,
-		CheckpointEvery: 1}}, func(int) explore.Model { return m })
-	if err == nil {
+	if err := failAtCheckpoint(doubling(12), path); err == nil {
 		t.Fatal("the search was not stopped")
 	}
 	r := mustSearchModel(t, setting{ranks: 3, opts: explore.Options{Resume: path}}, doubling(12))
 	if !r.Complete || !slices.Equal(r.Findings, full.Findings) || countsOf(r) != countsOf(full) {
 		t.Errorf("%+v, want %+v", r, full)
 	}
-	_, err = searchModel(setting{ranks: 2, opts: explore.Options{Resume: path}},
+	_, err := searchModel(setting{ranks: 2, opts: explore.Options{Resume: path}},
 		func(int) explore.Model { return blind{doubling(12)} })
 	if err == nil || !strings.Contains(err.Error(), "has 3 findings, and the model 0") {
 		t.Errorf("a model without findings: %v", err)
