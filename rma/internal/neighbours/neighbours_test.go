@@ -52,6 +52,13 @@ func meet(t *testing.T, selves []Self, more func(rank int, g *Group, err error))
 	ranks.Wait()
 }
 
+// share has a group share memory.
+func share(t *testing.T, g *Group) error {
+	ctx, cancel := patience.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	return g.Share(ctx, time.Hour)
+}
+
 // Ranks of one name are neighbours, and share memory.
 func TestFind(t *testing.T) {
 	odd, even := Self{Engine: "test", Host: "odd"}, Self{Engine: "test", Host: "even"}
@@ -65,7 +72,7 @@ func TestFind(t *testing.T) {
 		if runtime.GOOS != "linux" {
 			return // rma/shm is for linux
 		}
-		if err := g.Share(t.Context(), patience.Stretch(10*time.Second)); err != nil {
+		if err := share(t, g); err != nil {
 			t.Errorf("rank %d: %v", rank, err)
 			return
 		}
@@ -89,7 +96,7 @@ func TestEverybody(t *testing.T) {
 		if runtime.GOOS != "linux" {
 			return
 		}
-		err = g.Share(t.Context(), patience.Stretch(10*time.Second))
+		err = share(t, g)
 		if err != nil || !g.OneHost() {
 			t.Errorf("rank %d: %+v: %v", rank, g, err)
 		}
