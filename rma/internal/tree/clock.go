@@ -13,11 +13,12 @@ const stepsOfSilence = 64
 // one: a process that was stopped, or got no processor, does not count that time against the
 // others, whose signs of life it has not read.
 type clock struct {
-	step  time.Duration
-	steps atomic.Int64
-	begun sync.Once
-	ended sync.Once
-	stop  chan struct{}
+	elapsed func() time.Duration // is asked in place of the steps, if it is there
+	step    time.Duration
+	steps   atomic.Int64
+	begun   sync.Once
+	ended   sync.Once
+	stop    chan struct{}
 }
 
 func newClock(silence time.Duration) *clock {
@@ -25,10 +26,19 @@ func newClock(silence time.Duration) *clock {
 }
 
 // start has the clock count, if it does not yet.
-func (c *clock) start() { c.begun.Do(func() { go c.count() }) }
+func (c *clock) start() {
+	if c.elapsed == nil {
+		c.begun.Do(func() { go c.count() })
+	}
+}
 
 // now is the time counted so far.
-func (c *clock) now() time.Duration { return time.Duration(c.steps.Load()) * c.step }
+func (c *clock) now() time.Duration {
+	if c.elapsed != nil {
+		return c.elapsed()
+	}
+	return time.Duration(c.steps.Load()) * c.step
+}
 
 func (c *clock) count() {
 	step := time.NewTimer(c.step)

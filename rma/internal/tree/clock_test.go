@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -44,6 +46,24 @@ func TestSilenceOfOwnTime(t *testing.T) {
 	if err := <-read; !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("after the silence: %v", err)
 	}
+}
+
+// A rank may count by a time that it is given.
+func TestElapsed(t *testing.T) {
+	now := atomic.Int64{}
+	job := newTree(Config{Size: 1, Silence: time.Millisecond,
+		Elapsed: func() time.Duration { return time.Duration(now.Add(1) - 1) }})
+	over := job.AfterSilence()
+	for now.Load() < 10 { // which asks while a millisecond passes again and again
+		runtime.Gosched()
+	}
+	select {
+	case <-over:
+		t.Error("the silence is over when 10 ns are")
+	default:
+	}
+	now.Store(int64(2 * time.Millisecond))
+	<-over
 }
 
 // Who waits does so for at least the time given, and not for a clock that has ended.

@@ -31,6 +31,10 @@ type Config struct {
 
 	Apart bool // ranks of one host watch each other like ranks of two
 
+	// Elapsed is the time by which this rank counts the silence of others; nil: the time for which
+	// this process has run. Tests set it.
+	Elapsed func() time.Duration
+
 	fan   int    // children of a rank; 0 is maxChildren
 	clock *clock // counts silence; nil: a new one, which tests replace
 }
@@ -118,6 +122,7 @@ type edge struct {
 func newTree(cfg Config) *Tree {
 	if cfg.clock == nil {
 		cfg.clock = newClock(cfg.Silence)
+		cfg.clock.elapsed = cfg.Elapsed
 	}
 	return &Tree{cfg: cfg, peers: make([]peer, cfg.Size), down: map[int]*edge{},
 		change: make(chan struct{})}
