@@ -71,11 +71,12 @@ type overrides struct {
 	host           string // the name of this host; "" is the real one
 	transports     string // of UCX; "" leaves it to UCX_TLS
 	atomics        atomicsMode
-	careless       bool // in the litmus test the owner of memory loses updates
-	dies           bool // it closes its connection when ranks have exchanged their hosts
-	oversubscribed bool // waiting threads sleep, however many processors there are
-	hasty          bool // Close does not wait until the others have left
-	store          int  // bytes for requests of others; 0: as many as there are
+	careless       bool                 // in the litmus test the owner of memory loses updates
+	dies           bool                 // it closes its connection when ranks have exchanged their hosts
+	oversubscribed bool                 // waiting threads sleep, however many processors there are
+	hasty          bool                 // Close does not wait until the others have left
+	store          int                  // bytes for requests of others; 0: as many as there are
+	elapsed        func() time.Duration // see tree.Config
 }
 
 // atomicsMode says whether processor atomics agree with UCX's.
@@ -119,7 +120,7 @@ func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.
 	defer cancel()
 	s, err := tree.Join(within, tree.Config{Rank: cfg.Rank, Size: cfg.Size,
 		Address: cfg.Rendezvous, Token: cfg.Token, Timeout: cfg.Timeout, Silence: cfg.Silence,
-		Apart: cfg.Hidden || p.host != ""})
+		Apart: cfg.Hidden || p.host != "", Elapsed: p.elapsed})
 	if err != nil {
 		return nil, fmt.Errorf("rma/ucx: %w", err)
 	}

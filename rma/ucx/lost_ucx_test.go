@@ -45,7 +45,7 @@ func TestAbandonNamesTheLost(t *testing.T) {
 	address := twohosts.FreeAddress(t)
 	err := rmatest.Together(4, func(rank int) error {
 		j, err := joinAs(t.Context(), Config{Rank: rank, Size: 4, Rendezvous: address,
-			Token: testToken, Timeout: hangGuard, Hidden: true},
+			Token: testToken, Timeout: never, Hidden: true},
 			overrides{transports: transports, atomics: coherent, host: fmt.Sprint(rank)})
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ func TestLostNeighbour(t *testing.T) {
 	address := twohosts.FreeAddress(t)
 	err := rmatest.Together(3, func(rank int) error {
 		_, err := joinAs(t.Context(), Config{Rank: rank, Size: 3, Rendezvous: address,
-			Token: testToken, Timeout: hangGuard},
+			Token: testToken, Timeout: never},
 			overrides{transports: transports, host: fmt.Sprint(rank > 0), dies: rank == 1})
 		if rank != 1 {
 			blames(t, rank, 1, err)

@@ -15,8 +15,11 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// hangGuard ends what would never end. No test that passes comes near it.
-var hangGuard = patience.Stretch(2 * time.Minute)
+// hangGuard ends what would never end, by the time of patience. No test that passes comes near it.
+const hangGuard = time.Minute
+
+// never is the timeout of ranks whose wait a context ends.
+const never = time.Hour
 
 // testToken is the token of all jobs of the tests.
 const testToken = "token of the tests"
@@ -27,11 +30,13 @@ func together(t testing.TB, ranks, hosts int, hidden bool, p overrides,
 	fn func(job rma.Job) error) error {
 	t.Helper()
 	address := twohosts.FreeAddress(t)
+	ctx, cancel := patience.WithTimeout(context.Background(), hangGuard)
+	defer cancel()
 	return rmatest.Together(ranks, func(rank int) error {
 		p := p
 		p.host = fmt.Sprint("host ", rank%hosts)
-		job, err := joinAs(context.Background(), Config{Rank: rank, Size: ranks,
-			Rendezvous: address, Token: testToken, Timeout: hangGuard, Hidden: hidden}, p)
+		job, err := joinAs(ctx, Config{Rank: rank, Size: ranks, Rendezvous: address,
+			Token: testToken, Timeout: never, Hidden: hidden}, p)
 		if err != nil {
 			return err
 		}

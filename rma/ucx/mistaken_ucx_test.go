@@ -3,7 +3,6 @@
 package ucx
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 )
@@ -75,7 +75,7 @@ func mistaken(a *actor) error {
 			a.mistake(victim, int(pid))
 		}
 	}
-	time.Sleep(hangGuard)
+	<-a.ctx.Done()
 	return errors.New("nobody has ended this rank")
 }
 
@@ -90,7 +90,7 @@ func (a *actor) mistake(rank, pid int) {
 
 // insist ships to a rank until it is lost.
 func (a *actor) insist(rank int, now bool) error {
-	ctx, cancel := context.WithTimeout(a.ctx, hangGuard/2)
+	ctx, cancel := patience.WithTimeout(a.ctx, hangGuard/2)
 	defer cancel()
 	k, err := rmatest.NewAsker(ctx, a.job, a.w, 1)
 	if err != nil {

@@ -32,8 +32,8 @@ const transportsVariable = "FARHASH_TEST_TRANSPORTS"
 
 var transports = cmp.Or(os.Getenv(transportsVariable), "tcp,self")
 
-// jobLimit ends a rank that would never end.
-var jobLimit = 2 * hangGuard
+// jobLimit ends a rank that would never end, by the time of patience.
+const jobLimit = 2 * hangGuard
 
 func TestMain(m *testing.M) {
 	part := strings.Fields(os.Getenv(roleVariable))
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	time.AfterFunc(jobLimit, func() { panic("this rank does not end") })
+	patience.AfterFunc(jobLimit, func() { panic("this rank does not end") })
 	rank, _ := strconv.Atoi(part[2])
 	size, _ := strconv.Atoi(part[3])
 	err := inJob(part[1], rank, size, part[4], roles[part[0]])
@@ -65,20 +65,20 @@ type actor struct {
 // inJob joins, lets a function work and leaves. "pairs" in the argument has the ranks believe
 // that they are on two hosts, with "hosts" they are, and otherwise windows are hidden.
 func inJob(argument string, rank, size int, address string, role func(a *actor) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
+	ctx, cancel := patience.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
 	pairs, hosts := strings.Contains(argument, "pairs"), strings.Contains(argument, "hosts")
-	p := overrides{transports: transports}
+	p := overrides{transports: transports, elapsed: patience.NewClock().Elapsed}
 	var silence time.Duration
 	if strings.Contains(argument, "silent") {
-		silence = min(patience.Stretch(1200*time.Millisecond), 10*time.Second)
+		silence = 300 * time.Millisecond
 	}
-	timeout := hangGuard
+	timeout := never
 	if strings.Contains(argument, "hurried") {
-		timeout = patience.Stretch(2 * time.Second)
+		timeout = patience.Stretch(time.Second)
 	}
 	if strings.Contains(argument, "patient") {
-		silence = patience.Stretch(20 * time.Second)
+		silence = 20 * time.Second
 	}
 	if pairs {
 		p.host = fmt.Sprint(rank % 2)
@@ -137,7 +137,7 @@ func startWith(t testing.TB, ranks int, role, argument, address string,
 	command func(rank int) *exec.Cmd) []*process {
 	t.Helper()
 	var all []*process
-	limits := patience.Environ() // ranks agree on how long one may be silent
+	limits := patience.Environ() // ranks agree on how long they wait for each other
 	for rank := range ranks {
 		all = append(all, startRank(t, rank, ranks, role, argument, address, limits,
 			command(rank)))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/remote"
 	"github.com/farhash/farhash/set"
@@ -298,7 +299,7 @@ func cutOff(a *actor) error {
 	if err := os.WriteFile(fmt.Sprint(sign, "-end", a.job.Rank()), nil, 0o600); err != nil {
 		return err
 	}
-	for begin := time.Now(); time.Since(begin) < hangGuard/12; time.Sleep(time.Millisecond) {
+	for clock := patience.NewClock(); clock.Elapsed() < hangGuard/6; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(fmt.Sprint(sign, "-end", a.job.Rank()^1)); err == nil {
 			break
 		}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 )
@@ -105,8 +107,9 @@ func shipLose(a *actor) error {
 		calls := 0
 		server.Serve(func(_ int, request, answer []uint64) int {
 			if calls++; calls == 10 {
-				_ = syscall.Kill(os.Getpid(), end)
-				time.Sleep(100 * time.Millisecond) // until all threads have stopped
+				runtime.LockOSThread() // which ends or stops before it returns
+				_ = unix.Tgkill(os.Getpid(), unix.Gettid(), end)
+				runtime.UnlockOSThread()
 			}
 			return 0
 		})
@@ -127,7 +130,7 @@ func shipLose(a *actor) error {
 	}
 	if a.job.Rank() == victim { // until it is lost
 		_ = a.job.Barrier(a.ctx)
-		time.Sleep(hangGuard)
+		<-a.ctx.Done()
 		return errors.New("the victim lives")
 	}
 	k, err := rmatest.NewAsker(a.ctx, a.job, a.w, depth)

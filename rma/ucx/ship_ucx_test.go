@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/remote"
@@ -231,7 +232,7 @@ func TestWaitAny(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), hangGuard/12)
+		ctx, cancel := patience.WithTimeout(t.Context(), hangGuard/6)
 		defer cancel()
 		held, other := a.Post(0, 1), a.Post(1, 2)
 		err = a.Queue.Submit()

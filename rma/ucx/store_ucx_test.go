@@ -3,7 +3,6 @@
 package ucx
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 )
@@ -42,7 +42,7 @@ func isEmpty(t *testing.T, j *member) error {
 
 // awaitStored waits until a rank has stored what is wanted.
 func awaitStored(t *testing.T, j *member, is func(s stored) bool) (stored, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), hangGuard/4)
+	ctx, cancel := patience.WithTimeout(t.Context(), hangGuard/2)
 	defer cancel()
 	var pace backoff.Backoff
 	for {

@@ -17,7 +17,7 @@ func TestJoinTwice(t *testing.T) {
 	address := twohosts.FreeAddress(t)
 	err := rmatest.Together(3, func(rank int) error {
 		cfg := Config{Rank: rank, Size: 3, Rendezvous: address, Token: testToken,
-			Timeout: hangGuard, Hidden: true}
+			Timeout: never, Hidden: true}
 		p := overrides{transports: transports, atomics: coherent, host: fmt.Sprint(rank)}
 		for range 4 {
 			job, err := joinAs(t.Context(), cfg, p)
