@@ -140,7 +140,7 @@ func (g *Group) Join(ctx context.Context, timeout time.Duration) error {
 		}
 		if err != nil {
 			return fmt.Errorf("rma: rank %d waited %v for ranks %v of the job: %w", g.rank,
-				time.Since(start).Round(time.Millisecond), missing, err)
+				time.Since(start).Round(time.Millisecond), g.missing(), err)
 		}
 	}
 }
