@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -42,26 +43,36 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-// A rank that never comes is named by all that did.
+// A rank that never comes is named by all that did: by the one whose time is over, and by one that
+// finds that this one has gone.
 func TestMissingRanks(t *testing.T) {
 	dir := lab.TempFolder(t)
-	errs := make([]error, 4)
-	var wg sync.WaitGroup
-	for _, rank := range []int{0, 2} {
-		wg.Go(func() {
-			_, errs[rank] = Join(t.Context(), Config{Rank: rank, Size: 4, Job: "missing", Dir: dir,
-				Timeout: 300 * time.Millisecond})
-		})
+	cfg := Config{Size: 4, Job: "missing", Dir: dir, Timeout: never}
+	first := make(chan error)
+	go func() {
+		_, err := Join(t.Context(), cfg)
+		first <- err
+	}()
+	watch, _ := awaitFile(t, filePath(dir, "missing", "ctl"))
+	for atomic.LoadUint64(&watch.segments()[0]) != uint64(direct.Joined) {
+		time.Sleep(time.Millisecond)
 	}
-	wg.Wait()
-	for _, rank := range []int{0, 2} {
-		if errs[rank] == nil || !strings.Contains(errs[rank].Error(), "[1 3]") {
-			t.Errorf("rank %d: %v, want ranks [1 3] to be named", rank, errs[rank])
-		}
+	cfg.Rank, cfg.Timeout = 2, 1
+	_, err := Join(t.Context(), cfg)
+	if !strings.Contains(fmt.Sprint(err), "waited 1ns") ||
+		!strings.Contains(err.Error(), "never arrived: [1 3]") {
+		t.Errorf("rank 2: %v, want ranks [1 3] to be named", err)
+	}
+	err = <-first
+	if !strings.Contains(fmt.Sprint(err), "for ranks [1 3] of the job: rma: rank 2 has left") {
+		t.Errorf("rank 0: %v, want ranks [1 3] to be named", err)
+	}
+	if err := watch.Close(); err != nil {
+		t.Error(err)
 	}
 	expectNames(t, dir)
 
-	_, err := Join(t.Context(), Config{Rank: 1, Size: 2, Job: "missing", Dir: dir,
+	_, err = Join(t.Context(), Config{Rank: 1, Size: 2, Job: "missing", Dir: dir,
 		Timeout: time.Millisecond})
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "rank 0") {
 		t.Errorf("without rank 0: %v", err)
@@ -90,11 +101,11 @@ func TestRankGoesWhileJoining(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		_, errs[0] = Join(t.Context(), Config{Rank: 0, Size: 3, Job: "goes", Dir: dir,
-			Timeout: hangGuard})
+			Timeout: never})
 	})
 	wg.Go(func() {
 		_, errs[1] = Join(ctx, Config{Rank: 1, Size: 3, Job: "goes", Dir: dir,
-			Timeout: hangGuard})
+			Timeout: never})
 	})
 	watch, _ := awaitFile(t, filePath(dir, "goes", "ctl"))
 	for watch.Words(headerBytes/8+direct.LineWords, 1)[0] == 0 { // rank 1 has joined
@@ -103,8 +114,7 @@ func TestRankGoesWhileJoining(t *testing.T) {
 	cancel()
 	wg.Wait()
 	var gone *rma.RankError
-	// Whether rank 0 has seen rank 1 before that left is left to chance.
-	if !errors.As(errs[0], &gone) || gone.Rank != 1 || !strings.Contains(errs[0].Error(), "2]") {
+	if !errors.As(errs[0], &gone) || gone.Rank != 1 || !strings.Contains(errs[0].Error(), "[2]") {
 		t.Errorf("rank 0: %v, want that rank 1 has gone while it waited for 2", errs[0])
 	}
 	if err := watch.Close(); err != nil {
@@ -133,7 +143,7 @@ func TestRefusedRanks(t *testing.T) {
 	dir := lab.TempFolder(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cfg := Config{Size: 3, Job: "refused", Dir: dir, Timeout: hangGuard}
+	cfg := Config{Size: 3, Job: "refused", Dir: dir, Timeout: never}
 	var wg sync.WaitGroup
 	for rank := range 2 {
 		wg.Go(func() {
@@ -222,7 +232,7 @@ func TestForeignControlFile(t *testing.T) {
 			}
 			for rank := range 2 {
 				_, err := Join(t.Context(), Config{Rank: rank, Size: 2, Job: "foreign", Dir: dir,
-					Timeout: hangGuard})
+					Timeout: never})
 				if err == nil || !strings.Contains(err.Error(), c.want) ||
 					!strings.Contains(err.Error(), path) {
 					t.Errorf("rank %d: %v, want an error with %q and the path", rank, err, c.want)
@@ -282,6 +292,13 @@ func TestStaleControlFile(t *testing.T) {
 		dir := lab.TempFolder(t)
 		leaveBehind(t, dir, "stale", stale)
 		leaveBehind(t, dir, "unrelated", stale)
+		if stale == 1 { // rank 1 comes first, and again later
+			early := Config{Rank: 1, Size: 2, Job: "stale", Dir: dir, Timeout: 1}
+			_, err := Join(t.Context(), early)
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("rank 1 without rank 0: %v", err)
+			}
+		}
 		first := make(chan error, 1)
 		go func() {
 			job, err := Join(t.Context(), Config{Rank: 1, Size: 2, Job: "stale", Dir: dir})
@@ -290,9 +307,6 @@ func TestStaleControlFile(t *testing.T) {
 			}
 			first <- err
 		}()
-		if stale == 1 {
-			time.Sleep(10 * time.Millisecond) // lets rank 1 come first, most likely
-		}
 		job, err := Join(t.Context(), Config{Rank: 0, Size: 2, Job: "stale", Dir: dir})
 		if err != nil {
 			t.Fatal(err)
@@ -330,7 +344,7 @@ func TestStartsAndSweepsAtOnce(t *testing.T) {
 	}
 	for n := range jobs {
 		starters.Go(func() {
-			cfg := Config{Size: 3, Job: fmt.Sprint("job", n), Dir: dir, Timeout: hangGuard}
+			cfg := Config{Size: 3, Job: fmt.Sprint("job", n), Dir: dir, Timeout: never}
 			for range rounds {
 				leaveBehind(t, dir, cfg.Job, 3)
 				mustTogether(t, cfg, func(j *member) error {

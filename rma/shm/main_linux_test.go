@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	cfg.Timeout = hangGuard
+	cfg.Timeout = never
 	a := &actor{cfg: cfg}
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		fmt.Println(a.play(strings.Fields(lines.Text())))
@@ -48,7 +49,7 @@ type actor struct {
 
 // play does what a line says. The answer to what failed begins with "error".
 func (a *actor) play(line []string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
+	ctx, cancel := patience.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
 	var n int
 	if len(line) > 1 {
