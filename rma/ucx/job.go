@@ -71,12 +71,13 @@ type overrides struct {
 	host           string // the name of this host; "" is the real one
 	transports     string // of UCX; "" leaves it to UCX_TLS
 	atomics        atomicsMode
-	careless       bool                 // in the litmus test the owner of memory loses updates
-	dies           bool                 // it closes its connection when ranks have exchanged their hosts
-	oversubscribed bool                 // waiting threads sleep, however many processors there are
-	hasty          bool                 // Close does not wait until the others have left
-	store          int                  // bytes for requests of others; 0: as many as there are
-	elapsed        func() time.Duration // see tree.Config
+	careless       bool // in the litmus test the owner of memory loses updates
+	dies           bool // it closes its connection when ranks have exchanged their hosts
+	oversubscribed bool // waiting threads sleep, however many processors there are
+	hasty          bool // Close does not wait until the others have left
+	store          int  // bytes for requests of others; 0: as many as there are
+
+	elapsed func() time.Duration // by which silence is counted; nil: as always
 }
 
 // atomicsMode says whether processor atomics agree with UCX's.
