@@ -174,4 +174,10 @@ func TestWalker(t *testing.T) {
 			t.Errorf("walker(%d): %+v, %v; want %d states", n, got, err, states)
 		}
 	}
+	for _, n := range []int{13, 14, 15, 40} { // 6 steps lead to either side from 13 on
+		net, err := petri.Family("walker", n)
+		if err != nil || len(net.Transitions) != 12*n+2*(n/4) {
+			t.Errorf("walker(%d): %v; want %d transitions", n, err, 12*n+2*(n/4))
+		}
+	}
 }

@@ -131,6 +131,12 @@ var badFiles = []struct{ name, file, want string }{
 		`line 2: the reference "a" names "t", which is not a place`},
 	{"transition to place", inNet(twoNodes + "\n<referenceTransition id='a' ref='p'/>"),
 		`line 2: the reference "a" names "p", which is not a transition`},
+	{"transition to place by a reference",
+		inNet(twoNodes + "<referencePlace id='r' ref='p'/>\n<referenceTransition id='a' ref='r'/>"),
+		`line 2: the reference "a" names "r", which is not a transition`},
+	{"place to transition by a reference",
+		inNet(twoNodes + "<referenceTransition id='u' ref='t'/>\n<referencePlace id='a' ref='u'/>"),
+		`line 2: the reference "a" names "u", which is not a place`},
 	{"reference to page", inNet("\n<referencePlace id='a' ref='g'/>"), "which is not a place"},
 
 	// Numbers.
@@ -145,6 +151,9 @@ var badFiles = []struct{ name, file, want string }{
 		`line 2: the initial marking of place "p" holds the text "3"; the number must stand in`},
 	{"element marking", inNet("<place id='p'>\n<initialMarking><b>3</b></initialMarking></place>"),
 		`holds <b>; the number must stand in a <text> element`},
+	{"element beside the marking",
+		inNet("<place id='p'><initialMarking><b/>\n<text>3</text></initialMarking></place>"),
+		`line 2: the initial marking of place "p" holds <b>; the number must stand in`},
 	{"mixed marking",
 		marking("1<b>2</b>"), "line 2: found <b> inside <text>, which holds text only"},
 	{"two texts",
@@ -180,6 +189,7 @@ var badFiles = []struct{ name, file, want string }{
 	{"text in arc", inNet(twoNodes + "<arc source='p' target='t'>2</arc>"),
 		`found the text "2" inside <arc>, which holds elements only`},
 	{"text in page", inNet("and"), `found the text "and" inside <page>`},
+	{"no-break space in page", inNet("\u00a0"), `found the text "\u00a0" inside <page>`},
 	{"place in unknown", inNet("<group>\n<place id='q'/></group>"), "line 2: found <place>"},
 }
 

@@ -82,6 +82,27 @@ var goodFiles = []struct {
 		petri.Net{Name: "n", Places: []petri.Place{place("p", 0)},
 			Transitions: []petri.Transition{transition("t",
 				[]petri.Arc{{Place: 0, Weight: 2}}, []petri.Arc{{Place: 0, Weight: 1}})}}},
+	{"references to references that come first", inNet(`
+	     <place id="q"/>` + twoNodes + `<referencePlace id="a" ref="p"/>
+	     <referencePlace id="b" ref="a"/><referencePlace id="c" ref="b"/>
+	     <referenceTransition id="u" ref="t"/><referenceTransition id="v" ref="u"/>
+	     <arc source="c" target="v"/><arc source="v" target="b"/>`),
+		petri.Net{Name: "n", Places: []petri.Place{place("q", 0), place("p", 0)},
+			Transitions: []petri.Transition{transition("t",
+				[]petri.Arc{{Place: 1, Weight: 1}}, []petri.Arc{{Place: 1, Weight: 1}})}}},
+	{"parallel arcs with ids", inNet(twoNodes + `<place id="q"/>
+	     <arc id="a" source="q" target="t"/><arc id="b" source="p" target="t"/>
+	     <arc id="c" source="q" target="t"/>`),
+		petri.Net{Name: "n", Places: []petri.Place{place("p", 0), place("q", 0)},
+			Transitions: []petri.Transition{transition("t",
+				[]petri.Arc{{Place: 0, Weight: 1}, {Place: 1, Weight: 2}}, nil)}}},
+	{"parallel arcs of MaxTokens", inNet(twoNodes + strings.Repeat(
+		`<arc source="t" target="p"><inscription><text>1073741824</text></inscription></arc>`, 2)),
+		petri.Net{Name: "n", Places: []petri.Place{place("p", 0)},
+			Transitions: []petri.Transition{transition("t", nil,
+				[]petri.Arc{{Place: 0, Weight: petri.MaxTokens}})}}},
+	{"attributes of tools", inNet(`<place x:id="mine" id="p" x:type="coloured"/>`),
+		petri.Net{Name: "n", Places: []petri.Place{place("p", 0)}}},
 	{"skipped elements", inNet(`<toolspecific><place id="x"/><page/><net/><structure/>
 	     <arc type="inhibitor"/></toolspecific><graphics><transition/></graphics>
 	     <mine><deep>x<toolspecific><place/></toolspecific></deep><graphics/></mine>
@@ -212,6 +233,11 @@ func TestReaderErrors(t *testing.T) {
 	var bad *petri.SyntaxError
 	if errors.As(err, &bad) {
 		t.Errorf("error of the reader: blames the file in %v", err)
+	}
+	// The second read fails, and the third one would succeed.
+	once := iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(inNet(twoNodes))))
+	if n, err := petri.Read(once); !errors.Is(err, iotest.ErrTimeout) {
+		t.Errorf("a reader that recovers: got %+v, %v", n, err)
 	}
 }
 

@@ -93,6 +93,11 @@ func TestWriteIDs(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, file.String())
 		}
 	}
+	file.Reset() // the name of the net becomes an id too
+	if err := petri.Write(&file, &petri.Net{Name: "_page"}); err != nil ||
+		!strings.Contains(file.String(), `<page id="__page">`) {
+		t.Errorf("%v:\n%s", err, file.String())
+	}
 }
 
 type brokenWriter struct{}
@@ -133,6 +138,7 @@ func TestCheck(t *testing.T) {
 		"is not valid UTF-8":                                  places(place("\xff", 0)),
 		"holds U+0001, which XML cannot carry":                places(place("a\x01", 0)),
 		"holds U+FFFE, which XML cannot carry":                places(place("\ufffe", 0)),
+		"holds U+FFFF, which XML cannot carry":                places(place("\uffff", 0)),
 		"place 1: the id \"p\" is taken":                      places(place("p", 0), place("p", 0)),
 		"place 0: the name of \"p\" is empty":                 places(petri.Place{ID: "p"}),
 		"place 0: the name \"x\" has white space": places(
