@@ -1,6 +1,7 @@
 package ltl_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -170,6 +171,46 @@ func accepts(a *ltl.Automaton, l lasso) bool {
 	return false
 }
 
+// dead returns a transition from which no accepting run begins, and whether there is one.
+func dead(a *ltl.Automaton) (ltl.Transition, bool) {
+	reached := make([][]bool, len(a.States))
+	for s := range a.States {
+		reached[s] = make([]bool, len(a.States))
+		for todo := []int{s}; len(todo) > 0; todo = todo[1:] {
+			for _, t := range a.States[todo[0]] {
+				if !reached[s][t.To] {
+					reached[s][t.To] = true
+					todo = append(todo, t.To)
+				}
+			}
+		}
+	}
+	fair := make([]bool, len(a.States)) // a run may come back and take all sets
+	for s := range a.States {
+		sets := uint64(0)
+		for u, ts := range a.States {
+			for _, t := range ts {
+				if (u == s || reached[s][u]) && (t.To == s || reached[t.To][s]) {
+					sets |= t.Sets
+				}
+			}
+		}
+		fair[s] = reached[s][s] && sets == 1<<a.Sets-1
+	}
+	for _, ts := range a.States {
+		for _, t := range ts {
+			lives := fair[t.To]
+			for s := range fair {
+				lives = lives || fair[s] && reached[t.To][s]
+			}
+			if !lives || t.True&t.False != 0 {
+				return t, true
+			}
+		}
+	}
+	return ltl.Transition{}, false
+}
+
 // An automaton accepts the words of which its formula is true.
 func TestTranslateRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -181,6 +222,9 @@ func TestTranslateRandom(t *testing.T) {
 		if err != nil {
 			large++
 			continue
+		}
+		if arc, found := dead(a); found {
+			t.Fatalf("formula %d, %v: no accepting run takes %+v of %+v", i, f, arc, a)
 		}
 		for range 10 {
 			l := lasso{letters: make([]uint64, 1+rng.IntN(5))}
@@ -238,5 +282,40 @@ func TestTranslateSizes(t *testing.T) {
 	}
 	if _, err := b.Translate(all); err == nil {
 		t.Error("an automaton of 2^8 states was made")
+	}
+}
+
+// An automaton of MaxStates states is made, and none of more. What would have too many sets is
+// refused before it is made.
+func TestTranslateLimits(t *testing.T) {
+	var b ltl.Builder
+	f := b.Atom(ltl.MaxAtoms - 1)
+	for range ltl.MaxStates - 2 {
+		f = b.Next(f)
+	}
+	a, err := b.Translate(f)
+	if err != nil || len(a.States) != ltl.MaxStates {
+		t.Errorf("got %d states, %v", len(a.States), err)
+	}
+	var or []ltl.Formula
+	for i := range ltl.MaxAtoms {
+		p, q := b.Atom(i), b.Atom((i+1)%ltl.MaxAtoms)
+		or = append(or, b.Until(p, q), b.Until(p, b.Not(q)))
+	}
+	var large *ltl.TooLargeError
+	for _, f := range []ltl.Formula{b.Next(f), b.Or(or...)} {
+		if a, err := b.Translate(f); !errors.As(err, &large) {
+			t.Errorf("formula %d: %+v, %v", f, a, err)
+		}
+	}
+	for _, i := range []int{-1, ltl.MaxAtoms} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("there is an atom %d", i)
+				}
+			}()
+			b.Atom(i)
+		}()
 	}
 }
