@@ -51,6 +51,8 @@ func roles() map[string]func(args []string) int {
 		"chatter":  playChatter,
 		"echo":     playEcho,
 		"launcher": playLauncher,
+		"regular":  playRegular,
+		"obey":     playObey,
 	}
 }
 
@@ -145,20 +147,44 @@ func playStubborn([]string) int {
 	return 0
 }
 
-// playCount reports each SIGINT, and upon SIGTERM how many there were.
+// playCount reports each SIGINT, and upon SIGTERM how many there were. SIGHUP and SIGPIPE it
+// reports by their names.
 func playCount([]string) int {
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	fmt.Println("ready")
 	count := 0
 	for s := range signals {
 		if s == syscall.SIGTERM {
 			break
 		}
+		if s != syscall.SIGINT {
+			fmt.Println(s)
+			continue
+		}
 		count++
 		fmt.Println("interrupted")
 	}
 	fmt.Println("count", count)
+	return 0
+}
+
+// playObey ends upon SIGTERM with the code that shells give for it.
+func playObey([]string) int {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	fmt.Println("ready")
+	<-signals
+	return exitSignal + int(syscall.SIGTERM)
+}
+
+// playRegular prints whether its outputs are regular files.
+func playRegular([]string) int {
+	regular := func(f *os.File) bool {
+		info, err := f.Stat()
+		return err == nil && info.Mode().IsRegular()
+	}
+	fmt.Println(self(), regular(os.Stdout), regular(os.Stderr))
 	return 0
 }
 

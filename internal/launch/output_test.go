@@ -99,6 +99,29 @@ func TestOutputDirect(t *testing.T) {
 	if want := strings.Join(chatter(0, lines, ""), "\n"); string(got) != want {
 		t.Errorf("file holds %d bytes, want the %d written", len(got), len(want))
 	}
+	for _, test := range []struct {
+		prefix bool
+		want   []string
+	}{
+		{false, []string{"0 true false", "1 false false"}},
+		{true, []string{"[0] 0 false false", "[1] 1 false false"}},
+	} {
+		if err := file.Truncate(0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+		o := options(2, "regular")
+		o.Stdout, o.Stderr, o.Prefix = file, file, test.prefix
+		code, err := Run(t.Context(), o)
+		text, readErr := os.ReadFile(file.Name())
+		got := strings.Split(strings.TrimSpace(string(text)), "\n")
+		slices.Sort(got)
+		if code != 0 || err != nil || readErr != nil || !slices.Equal(got, test.want) {
+			t.Errorf("Run = %d, %v; %q, %v, want %q", code, err, got, readErr, test.want)
+		}
+	}
 }
 
 type brokenWriter struct{}

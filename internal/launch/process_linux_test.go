@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"os"
 	"testing"
 )
@@ -16,6 +17,20 @@ func TestParseStat(t *testing.T) {
 		if got, ok := parseStat(bad); ok {
 			t.Errorf("parseStat(%q) = %+v, want none", bad, got)
 		}
+	}
+}
+
+// Without a proxy the parent is known by its process id and its start, since another process may
+// get the same id later.
+func TestPMIKeyNamesTheStart(t *testing.T) {
+	me, ok := readProcess(os.Getpid())
+	if !ok || me.start == "" {
+		t.Fatalf("this process: %+v, %v", me, ok)
+	}
+	v := vars{"PMI_RANK": "0", "PMI_SIZE": "2"}
+	m, _, err := detect(v.lookup, os.Getpid())
+	if want := fmt.Sprintf("pmi-%d.%s", os.Getpid(), me.start); err != nil || m.Job != want {
+		t.Errorf("got %q, %v, want %q", m.Job, err, want)
 	}
 }
 

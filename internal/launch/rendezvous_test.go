@@ -5,6 +5,7 @@ package launch
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,11 +40,28 @@ func TestDetectRendezvous(t *testing.T) {
 		}
 	}
 	one, same, other := Rendezvous{"h:1", "t"}, Rendezvous{"h:1", "t"}, Rendezvous{"h:1", "u"}
-	if key := one.Job(); key != same.Job() || key == other.Job() || sanitise(key) != key {
+	if key := one.Job(); key != same.Job() || key == other.Job() || sanitise(key) != key ||
+		key == (Rendezvous{"h:2", "t"}).Job() {
 		t.Errorf("keys of jobs: %q, %q and %q", key, same.Job(), other.Job())
 	}
 	if a, b := NewToken(), NewToken(); a == b {
 		t.Error("two tokens are the same")
+	}
+}
+
+// The file that is asked for goes before the environment. A token has 8 to 1024 bytes.
+func TestFindToken(t *testing.T) {
+	t.Setenv(TokenVariable, "that of the environment")
+	file := filepath.Join(t.TempDir(), "token")
+	for length, good := range map[int]bool{7: false, 8: true, 1024: true, 1025: false} {
+		token := strings.Repeat("x", length)
+		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, found, err := FindToken(file)
+		if found != good || (err == nil) != good || good && got != token {
+			t.Errorf("%d bytes: %q, %v, %v", length, got, found, err)
+		}
 	}
 }
 
@@ -71,9 +89,19 @@ func TestRunPart(t *testing.T) {
 	if code != 7 || err != nil || !strings.Contains(stderr.String(), "rank 4 (pid") {
 		t.Errorf("Run = %d, %v; it said %q", code, err, stderr)
 	}
-	o.Size = 4
-	if _, err := Run(t.Context(), o); err == nil {
-		t.Error("ranks 3 and 4 of 4 were started")
+	o = options(2, "echo") // whose ranks would end
+	for _, wrong := range [][2]int{{3, 4}, {-1, 4}} {
+		o.First, o.Size = wrong[0], wrong[1]
+		if _, err := Run(t.Context(), o); err == nil {
+			t.Errorf("2 ranks from %d of %d were started", o.First, o.Size)
+		}
+	}
+	out = newTranscript() // rank 0 alone has an input
+	o.Stdout, o.Stdin, o.First, o.Size, o.Job = out, strings.NewReader("text"), 3, 5, "one-job"
+	code, err = Run(t.Context(), o)
+	want := []string{`3 read "" <nil>`, `4 read "" <nil>`}
+	if got := out.sortedLines(); code != 0 || err != nil || !slices.Equal(got, want) {
+		t.Errorf("Run = %d, %v; output %q", code, err, got)
 	}
 }
 

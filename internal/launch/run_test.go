@@ -201,6 +201,37 @@ func TestRunLetsOthersFinish(t *testing.T) {
 	}
 }
 
+// Without a Grace the others have DefaultGrace.
+func TestRunDefaultGrace(t *testing.T) {
+	stderr := newTranscript()
+	o := options(2, "fail:1:7")
+	o.Stderr, o.Grace = stderr, 0
+	in, feed := io.Pipe()
+	o.Stdin = in
+	go func() {
+		stderr.await("rank 1 ", 1)
+		feed.Close()
+	}()
+	code, err := Run(t.Context(), o)
+	want := fmt.Sprintf("stopping the other ranks in %v\n", DefaultGrace)
+	if code != 7 || err != nil || !strings.HasSuffix(stderr.String(), want) {
+		t.Errorf("Run = %d, %v; it said %q, want %q", code, err, stderr, want)
+	}
+}
+
+// Ranks are reported by their numbers in the job of all hosts.
+func TestRemaining(t *testing.T) {
+	j := newJobRun(Options{Ranks: 3, First: 4, Size: 9})
+	j.ranks = []*rankRun{{alive: true}, {}, {alive: true}}
+	if got := j.remaining(); got != "ranks 4, 6" {
+		t.Errorf("got %q", got)
+	}
+	j.ranks[0].alive = false
+	if got := j.remaining(); got != "rank 6" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestRunKillsTheStubborn(t *testing.T) {
 	stdout, stderr := newTranscript(), newTranscript()
 	o := options(3, "stubborn")

@@ -17,8 +17,14 @@ import (
 // alone in its process group.
 func startLauncher(t *testing.T, ranks int, role string) (*exec.Cmd, *transcript) {
 	t.Helper()
+	return startLauncherBy(t, exec.Command(os.Args[0]), ranks, role)
+}
+
+// startLauncherBy starts the launcher by a command.
+func startLauncherBy(t *testing.T, cmd *exec.Cmd, ranks int, role string) (*exec.Cmd,
+	*transcript) {
+	t.Helper()
 	out := newTranscript()
-	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(),
 		roleVariable+"=launcher:"+strconv.Itoa(ranks)+":"+role)
 	cmd.Stdout, cmd.Stderr = out, out
@@ -54,6 +60,28 @@ func TestSignalReachesRanksOnce(t *testing.T) {
 	}
 }
 
+// A signal that the launcher was started to ignore stays ignored, and SIGPIPE is the launcher's
+// own. Of signals that wait to be delivered, those with smaller numbers come first: SIGHUP before
+// SIGINT, and SIGPIPE before SIGTERM.
+func TestSignalsThatStay(t *testing.T) {
+	cmd, out := startLauncherBy(t,
+		exec.Command("sh", "-c", `trap "" HUP; exec "$0"`, os.Args[0]), 2, "count")
+	out.await("ready", 2)
+	send(t, cmd.Process.Pid, syscall.SIGHUP)
+	send(t, cmd.Process.Pid, syscall.SIGINT)
+	out.await("interrupted", 2)
+	send(t, cmd.Process.Pid, syscall.SIGPIPE)
+	send(t, cmd.Process.Pid, syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("launcher: %v", err)
+	}
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGPIPE} {
+		if strings.Contains(out.String(), s.String()) {
+			t.Errorf("output %q: ranks got the signal %v", out, s)
+		}
+	}
+}
+
 func TestSecondInterruptKills(t *testing.T) {
 	cmd, out := startLauncher(t, 2, "count")
 	out.await("ready", 2)
@@ -69,18 +97,22 @@ func TestSecondInterruptKills(t *testing.T) {
 	}
 }
 
-// Ranks that die of the signal that the user sent are not reported.
+// Ranks that die of the signal that the user sent, or end with its code, are not reported.
 func TestSignalDeathByRequest(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "lock")
-	cmd, out := startLauncher(t, 2, "hold:"+dir)
-	out.await("held", 2)
-	send(t, cmd.Process.Pid, syscall.SIGTERM)
-	_ = cmd.Wait()
-	if got := cmd.ProcessState.ExitCode(); got != 143 {
-		t.Errorf("exit code %d, want 143; output %q", got, out)
-	}
-	if strings.Contains(out.String(), "farhash run:") {
-		t.Errorf("output %q, want no report", out)
+	lock := filepath.Join(t.TempDir(), "lock")
+	for _, test := range []struct{ role, shows string }{
+		{"hold:" + lock, "held"}, {"obey", "ready"},
+	} {
+		cmd, out := startLauncher(t, 2, test.role)
+		out.await(test.shows, 2)
+		send(t, cmd.Process.Pid, syscall.SIGTERM)
+		_ = cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != 143 {
+			t.Errorf("exit code %d, want 143; output %q", got, out)
+		}
+		if strings.Contains(out.String(), "farhash run:") {
+			t.Errorf("output %q, want no report", out)
+		}
 	}
 }
 
