@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/zeebo/xxh3"
 )
 
 // firsts is what Copy writes, by a map.
@@ -82,9 +84,19 @@ func TestFormat(t *testing.T) {
 			`{"k": "a\u0062"}` + "\n" + `{"k":[1, 2]}` + "\n" + `{"k":1}` + "\n", ""},
 		{Format{Key: "k"}, "{\"k\":1}\n{}\n", "{\"k\":1}\n",
 			`record 2: the JSON object has no key "k"`},
+		{Format{Key: "k"}, "{\"k\":1}\n{\"k\":\"1\"}\n{\"k\":\"\\\"1\"}\n{\"k\": \"1\"}\n",
+			"{\"k\":1}\n{\"k\":\"1\"}\n{\"k\":\"\\\"1\"}\n", ""},
 		{Format{Key: "k"}, "3\n", "", "record 1: no JSON object"},
+		{Format{Key: "k"}, "{\"k\":1} 2\n", "", "record 1: no JSON object"},
+		{Format{Key: "k"}, "{\"k\":1,\"j\":}\n", "", "record 1: no JSON object"},
+		{Format{Key: "k"}, "{\"k\":1", "", "record 1: no JSON object"},
 		{Format{Field: -1}, "", "", "numbered from 1"},
 		{Format{Field: 1, Key: "k"}, "", "", "excludes"},
+		{Format{RecordBytes: 2, Null: true}, "", "", "excludes"},
+		{Format{RecordBytes: 2, Field: 1}, "", "", "excludes"},
+		{Format{RecordBytes: 2, Key: "k"}, "", "", "excludes"},
+		{Format{RecordBytes: -1}, "", "", "records have 1 to 1073741824 bytes"},
+		{Format{RecordBytes: MaxRecordBytes + 1}, "", "", "records have 1 to 1073741824 bytes"},
 	} {
 		var out bytes.Buffer
 		_, err := newFilter(t, Config{}).Copy(t.Context(), &out, strings.NewReader(c.in), c.format)
@@ -188,15 +200,58 @@ func FuzzSplitter(f *testing.F) {
 // Records with the same field are counted together, by the first of them; also where the field is
 // the whole record.
 func TestCountsOfKeys(t *testing.T) {
-	f, got := newFilter(t, Config{Count: true}), ""
+	f, got, out := newFilter(t, Config{Count: true}), "", new(bytes.Buffer)
 	in := strings.NewReader("a\nb,1\na,2\nc\nb,1\nd,3\nc,4\n")
-	if _, err := f.Copy(t.Context(), io.Discard, in, Format{Field: 1, Delimiter: ','}); err != nil {
+	if _, err := f.Copy(t.Context(), out, in, Format{Field: 1, Delimiter: ','}); err != nil {
 		t.Fatal(err)
+	}
+	if out.Len() > 0 {
+		t.Errorf("%q was written", out)
 	}
 	for record, n := range f.Counts() {
 		got += fmt.Sprintf("%d %s\n", n, record)
 	}
 	if want := "2 a\n2 b,1\n2 c\n1 d,3\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A filter that counts is full when the records that it keeps beside their keys are too many, and
+// an exact filter that is full stays so.
+func TestCountsFull(t *testing.T) {
+	f, in := newFilter(t, Config{Count: true, MemoryBytes: 4 << 20}), new(bytes.Buffer)
+	for i := range 10000 {
+		fmt.Fprintf(in, "%d,%01000d\n", i, 0)
+	}
+	_, err := f.Copy(t.Context(), io.Discard, in, Format{Field: 1, Delimiter: ','})
+	var full *FullError
+	if !errors.As(err, &full) || full.Distinct >= 10000 {
+		t.Fatalf("%d distinct records, %v", f.Distinct(), err)
+	}
+	e := newFilter(t, Config{Exact: true, MemoryBytes: 1})
+	for n := 0; ; n++ {
+		if _, err := e.Seen(fmt.Append(nil, n)); err != nil {
+			break
+		}
+	}
+	if _, err := e.Seen([]byte("0")); !errors.As(err, &full) {
+		t.Errorf("after an error: %v", err)
+	}
+}
+
+// Copy stops between two batches of a block.
+func TestCopyStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f, n := newFilter(t, Config{}), 0
+	f.print = func(b []byte) xxh3.Uint128 {
+		if n++; n == batchRecords+1 {
+			cancel()
+		}
+		return xxh3.Hash128(b)
+	}
+	in := strings.NewReader(strings.Repeat("a\n", 10*batchRecords))
+	stats, err := f.Copy(ctx, io.Discard, in, Format{})
+	if !errors.Is(err, context.Canceled) || stats.Read != 2*batchRecords {
+		t.Errorf("%v, %+v", err, stats)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -212,6 +213,104 @@ func TestUnique(t *testing.T) {
 	}
 	if got != "abc" {
 		t.Errorf("%q, want abc", got)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, err := range f.Unique(slices.Values([][]byte{{'a'}, {'b'}})) {
+		if count++; !errors.Is(err, errClosed) {
+			t.Errorf("of a closed filter: %v", err)
+		}
+	}
+	if count != 1 {
+		t.Errorf("%d errors, want 1", count)
+	}
+}
+
+// A batch needs an answer for each record.
+func TestSeenBatchLengths(t *testing.T) {
+	f := newFilter(t, Config{})
+	for _, n := range []int{1, 3} {
+		if _, err := f.SeenBatch([][]byte{{1}, {2}}, make([]bool, n)); err == nil {
+			t.Errorf("2 records have %d answers", n)
+		}
+	}
+	if f.Distinct() > 0 {
+		t.Error("a record was stored")
+	}
+}
+
+// A record is stored if there is room for two words, and the words that it has in common with
+// others take none. In one batch and one by one it is the same.
+func TestCapacity(t *testing.T) {
+	for _, together := range []bool{false, true} {
+		for _, common := range []bool{false, true} {
+			f := newFilter(t, Config{MemoryBytes: 1})
+			f.print = func(b []byte) xxh3.Uint128 {
+				h := xxh3.Hash128(b)
+				if common {
+					h.Lo = 2
+				}
+				return h
+			}
+			words := f.prints.growth.capacity()
+			if words%2 == 0 {
+				t.Fatalf("%d words fit; choose a size with an odd number", words)
+			}
+			want := int(words) / 2
+			if common {
+				want = int(words) - 2 // the first takes two, and two have room before the last
+			}
+			records, seen := make([][]byte, words+1), make([]bool, words+1)
+			for i := range records {
+				records[i] = fmt.Append(nil, i)
+			}
+			n, err := 0, error(nil)
+			if together {
+				n, err = f.SeenBatch(records, seen)
+			}
+			for ; !together && err == nil; n++ {
+				_, err = f.Seen(records[n])
+			}
+			if !together {
+				n--
+			}
+			var full *FullError
+			if !errors.As(err, &full) || n != want || f.Distinct() != uint64(want) {
+				t.Errorf("together %v, common %v: %d records of %d words, want %d: %v", together,
+					common, n, words, want, err)
+			}
+			for _, r := range records[:want] {
+				if seen, err := f.Seen(r); !seen || err != nil {
+					t.Fatalf("%s of a full filter: %v, %v", r, seen, err)
+				}
+			}
+		}
+	}
+}
+
+// The chance of an error is at least, and not much more than, the sum over all records of the
+// chance that the record has the words, or the fingerprint, of earlier ones.
+func TestChance(t *testing.T) {
+	const records = 1000
+	one, shared := 0.0, 0.0
+	for n := range records {
+		word := math.Ldexp(2*float64(n), -63) // that it is one of the 2n words so far
+		one += word * word
+		shared += math.Ldexp(float64(n), -126)
+	}
+	f := newFilter(t, Config{})
+	for i := range records {
+		if _, err := f.Seen(fmt.Append(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := f.Chance(); got < one || got > 1.01*one {
+		t.Errorf("chance %g of %d records, want %g", got, records, one)
+	}
+	if got := sharedChance(records); got < shared || got > 1.01*shared {
+		t.Errorf("shared: chance %g of %d records, want %g", got, records, shared)
 	}
 }
 
