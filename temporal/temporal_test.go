@@ -158,6 +158,13 @@ func TestSolveInitialStates(t *testing.T) {
 			t.Errorf("formula %d: %+v, want %v", i, a, want)
 		}
 	}
+	// The last initial state knows the answer at once, and the first one when the kernel is known.
+	g = &graph{first: []uint64{0, 1}, next: [][]uint64{{0}, {1}}, labels: []uint64{3, 2}}
+	never := of(temporal.Forall, of(temporal.Not, of(temporal.And, atom(0),
+		of(temporal.Globally, of(temporal.Finally, atom(1))))))
+	if a := answer(t, 1, g, []*temporal.Formula{never})[0]; !a.Known || a.True {
+		t.Errorf("%+v", a)
+	}
 }
 
 // A set that all reach is not enough, in whatever order the sets come.
@@ -192,6 +199,40 @@ func TestSolveForgets(t *testing.T) {
 		if a := answer(t, ranks, g, []*temporal.Formula{both})[0]; !a.Known || a.True {
 			t.Errorf("%d ranks: %+v", ranks, a)
 		}
+	}
+}
+
+// More sets than are looked at side by side are looked at one after the other: state 0 has to be
+// left by the last action.
+func TestSolveManySets(t *testing.T) {
+	const actions = 32
+	g := &fairGraph{&graph{first: []uint64{0}, next: make([][]uint64, 2), labels: []uint64{4, 1}},
+		actions, 0}
+	for i := range actions {
+		g.next[0] = append(g.next[0], uint64(i/(actions-1)))
+		g.next[1] = append(g.next[1], 1)
+	}
+	// Its automaton has two states, so that 32 sets have room in a word.
+	stays := of(temporal.And, of(temporal.Not, atom(0)),
+		of(temporal.Or, of(temporal.Not, atom(1)), of(temporal.Finally, atom(2))))
+	leaves := of(temporal.Forall, of(temporal.Not, of(temporal.Globally, stays)))
+	for _, weak := range []int{actions, actions - 1} {
+		g.weak = weak
+		a := answerFair(t, 1, g, []*temporal.Formula{leaves})[0]
+		if want := weak == actions; !a.Known || a.True != want {
+			t.Errorf("%d conditions: %+v, want %v", weak, a, want)
+		}
+	}
+}
+
+// A transition of a set counts if it stays in the kernel: 0 may be left at any time for what is not
+// true there.
+func TestSolveLeaves(t *testing.T) {
+	g := &graph{first: []uint64{0}, next: [][]uint64{{0}}, labels: []uint64{1}}
+	follows := of(temporal.And, atom(0), of(temporal.Next, atom(1)))
+	never := of(temporal.Exists, of(temporal.Globally, of(temporal.Finally, follows)))
+	if a := answer(t, 1, g, []*temporal.Formula{never})[0]; !a.Known || a.True {
+		t.Errorf("%+v", a)
 	}
 }
 
@@ -242,6 +283,16 @@ func TestRefused(t *testing.T) {
 			fmt.Sprint(answers[0].Err) != err.Error() || !answers[1].Known {
 			t.Errorf("%v: %+v", err, answers)
 		}
+	}
+	// An automaton with a set, and 64 conditions.
+	g := &fairGraph{branching(), 40, 24}
+	always := of(temporal.Forall, of(temporal.Globally, atom(0)))
+	if a := answerFair(t, 1, g, []*temporal.Formula{always})[0]; a.Known == (a.Err != nil) {
+		t.Errorf("64 conditions: %+v", a)
+	}
+	g.strong++
+	if a := answerFair(t, 1, g, []*temporal.Formula{always})[0]; a.Known || a.Err == nil {
+		t.Errorf("65 conditions: %+v", a)
 	}
 }
 

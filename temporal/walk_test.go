@@ -51,6 +51,7 @@ func TestWalker(t *testing.T) {
 	// A loop that has to be left for the last: 0 has one, and leads to 1.
 	late := &graph{first: []uint64{0}, next: [][]uint64{{1}, {2, 1}, {3}, {3}},
 		labels: []uint64{0, 0, 1, 0}}
+	ring := &graph{first: []uint64{0}, next: [][]uint64{{1}, {0}}, labels: []uint64{0, 0}}
 	eventually := forall(temporal.Finally, atom(0))
 	always := of(temporal.Forall, of(temporal.Globally, of(temporal.Finally, atom(0))))
 	for i, c := range []struct {
@@ -65,7 +66,8 @@ func TestWalker(t *testing.T) {
 		{circle, 1, 0, always, true},
 		{late, 0, 0, eventually, true},
 		{late, 1, 0, eventually, false},
-		{late, 1, 0, always, true}, // 3 repeats
+		{late, 1, 0, always, true},     // 3 repeats
+		{ring, 1, 1, eventually, true}, // action 1 cannot be taken
 	} {
 		if lasso := walk(t, c.g, c.weak, c.strong, c.f); (lasso != nil) != c.found {
 			t.Errorf("case %d: %+v", i, lasso)
