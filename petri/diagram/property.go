@@ -74,18 +74,20 @@ func (x *explorer) weights(left, right property.Sum) (map[int]int64, int64, erro
 	const most = 1 << 62
 	weights := make(map[int]int64, len(left.Terms)+len(right.Terms))
 	constant := left.Constant - right.Constant
-	large := max(left.Constant, -left.Constant, right.Constant, -right.Constant) >= most
+	// The size of the least number is no int64.
+	size := math.Abs(float64(left.Constant)) + math.Abs(float64(right.Constant))
 	for _, side := range []struct {
 		terms []property.Term
 		sign  int64
 	}{{left.Terms, 1}, {right.Terms, -1}} {
 		for _, t := range side.terms {
 			weights[x.levels[t.Place]] += side.sign * t.Weight
-			large = large || max(t.Weight, -t.Weight) >= most
+			size += math.Abs(float64(t.Weight))
 		}
 	}
-	if large {
-		return nil, 0, errors.New("a sum of a property has weights or a constant of 2^62 or more")
+	if size >= most {
+		return nil, 0, errors.New("the weights and constants of a sum of a property add up to " +
+			"2^62 or more")
 	}
 	return weights, constant, nil
 }
