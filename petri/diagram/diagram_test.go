@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -271,15 +272,60 @@ func TestRefused(t *testing.T) {
 	if _, err = Explore(t.Context(), &petri.Net{}, Options{}); err == nil {
 		t.Error("a net without places is explored")
 	}
-	huge := property.Property{Kind: property.Bound, Sum: property.Sum{Constant: 1 << 62}}
-	if _, err = Explore(t.Context(), naive.RandomNet(rand.New(rand.NewPCG(1, 1)), 2, 0),
-		Options{MaxBytes: testBytes}, huge); err == nil {
-		t.Error("a constant of 2^62 is accepted")
-	}
 	ended := errors.New("that is enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ended)
 	if _, err = Explore(ctx, unbounded(), Options{MaxBytes: testBytes}); !errors.Is(err, ended) {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// atMost is that left - right is 0 at most, always.
+func atMost(left, right property.Sum) property.Property {
+	return property.Property{Kind: property.Always,
+		Formula: &property.Formula{Op: property.AtMost, Left: left, Right: right}}
+}
+
+// Sums whose weights and constants add up to 2^62 are refused, also if no place has a token.
+func TestHugeSums(t *testing.T) {
+	net := &petri.Net{Places: []petri.Place{{ID: "a"}, {ID: "b"}}}
+	sum := func(constant int64, weights ...int64) property.Sum {
+		s := property.Sum{Constant: constant}
+		for place, w := range weights {
+			s.Terms = append(s.Terms, property.Term{Place: place, Weight: w})
+		}
+		return s
+	}
+	for i, s := range []property.Sum{sum(1 << 62), sum(-1 << 62), sum(math.MinInt64),
+		sum(0, 1<<62), sum(0, -1<<62), sum(0, math.MinInt64), sum(0, 1<<61, 1<<61),
+		sum(1<<61, 0, -1<<61)} {
+		for _, p := range []property.Property{atMost(s, property.Sum{}), atMost(property.Sum{}, s),
+			{Kind: property.Bound, Sum: s}} {
+			if _, err := Explore(t.Context(), net, Options{MaxBytes: testBytes}, p); err == nil {
+				t.Errorf("sum %d of %+v is accepted", i, p)
+			}
+		}
+	}
+	most := atMost(sum(-1<<61, 1<<60), sum(0, 0, 1<<60-1000))
+	res, err := Explore(t.Context(), net, Options{MaxBytes: testBytes}, most)
+	if err != nil || !res.Answers[0].True {
+		t.Errorf("less than 2^62: %v", err)
+	}
+}
+
+// Bounds of a sum that float64 cannot hold decide nothing: 2^53 + 1 is more than 2^53.
+func TestBoundsThatAreNotExact(t *testing.T) {
+	net := &petri.Net{Places: []petri.Place{{ID: "a", Initial: petri.MaxTokens},
+		{ID: "b", Initial: petri.MaxTokens}, {ID: "c", Initial: 1}}}
+	// 2^31 * (2^22 - 1) + 2^31 + 1
+	left := property.Sum{Terms: []property.Term{{Place: 0, Weight: 1<<22 - 1},
+		{Place: 1, Weight: 1}, {Place: 2, Weight: 1}}}
+	for constant, want := range map[int64]bool{1 << 53: false, 1<<53 + 1: true} {
+		res, err := Explore(t.Context(), net, Options{MaxBytes: testBytes},
+			atMost(left, property.Sum{Constant: constant}))
+		must(t, err)
+		if res.Answers[0].True != want {
+			t.Errorf("2^53 + 1 <= %d is %v", constant, !want)
+		}
 	}
 }
