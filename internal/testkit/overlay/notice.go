@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/farhash/farhash/internal/testkit/patience"
 )
 
 // A mutant that makes its test endless is noticed. Its test ends after slowdown times as long as
@@ -284,9 +286,11 @@ func execute(binary string, m *mutant, name string, limit time.Duration, args ..
 	if err := cmd.Start(); err != nil {
 		return result{err: err}
 	}
-	ended := time.AfterFunc(limit, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	stop := patience.AfterFunc(limit, func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	})
 	err := cmd.Wait()
-	ended.Stop()
+	stop()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that the test has left
 	return result{wall: time.Since(start), out: out.Bytes(), passed: err == nil,
 		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
