@@ -17,8 +17,8 @@ func TestExploreITF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, flags := range [][]string{{"--walk", "0"}, {"--order", "any"}, {"--engine", "symbolic"},
-		{"--engine", "symbolic", "-n", "2"}} {
+	for _, flags := range [][]string{{"--walk", "0"}, {"--order", "any", "--walk", "0"},
+		{"--engine", "symbolic"}, {"--engine", "symbolic", "-n", "2"}} {
 		file := filepath.Join(t.TempDir(), "t.itf.json")
 		c := execute(t, append([]string{"explore", path, "-q", "--trace", "witness", "--itf", file,
 			"--sometimes", "deadlock", "--always", "tokens(Eat_1) = 0"}, flags...)...)
