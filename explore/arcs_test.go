@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
+	seeds "github.com/farhash/farhash/internal/testkit/replay"
 )
 
 // marked is a model whose arcs have marks.
@@ -79,7 +80,7 @@ func (r *remembering) Visit(at *explore.Visit) uint64 {
 func TestArcsOfRandomGraphs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
 	all := afterSettings()
-	for i := range 300 {
+	for i := range seeds.Often(100, 300) {
 		next, labels := randomList(rng, 60, 3)
 		if i%10 == 1 { // more than a batch
 			next, labels = randomList(rng, 200, 25)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/internal/testkit/naive"
+	seeds "github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
@@ -102,10 +102,7 @@ func TestRandomNets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	all := settings(1, 2, 4)
 	compared, unbounded := 0, 0
-	nets := 330
-	if invariant.Enabled {
-		nets = 120
-	}
+	nets := seeds.Often(120, 330)
 	for i := range nets {
 		n := naive.RandomNet(rng, 1+rng.IntN(8), 1+rng.IntN(8))
 		s := all[i%len(all)]

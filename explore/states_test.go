@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
+	seeds "github.com/farhash/farhash/internal/testkit/replay"
 )
 
 // labelling finds the labels that are reached from each state, in the first of some words. The last
@@ -42,7 +43,7 @@ func afterSettings() []setting {
 func TestStatesOfRandomGraphs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	all := afterSettings()
-	for i := range 400 {
+	for i := range seeds.Often(130, 400) {
 		next, labels := randomList(rng, 40, 4)
 		if i%10 == 1 { // the successors of a block are more than a batch
 			next, labels = randomList(rng, 200, 25)

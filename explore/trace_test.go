@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/internal/testkit/naive"
+	seeds "github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 )
@@ -139,10 +139,7 @@ func TestTraceOfFamilies(t *testing.T) {
 func TestTraceOfRandomNets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	all := levelSettings()
-	compared, nets := 0, 150
-	if invariant.Enabled {
-		nets = 50
-	}
+	compared, nets := 0, seeds.Often(50, 150)
 	for i := 0; compared < nets; i++ {
 		n := naive.RandomNet(rng, 2+rng.IntN(7), 1+rng.IntN(7))
 		if _, ok := naiveCounts(t, n, 2000, explore.BreadthFirst); !ok {
