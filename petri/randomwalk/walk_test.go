@@ -203,3 +203,33 @@ func TestWalkEnds(t *testing.T) {
 		t.Errorf("at %v after %d steps", w.Marking(), w.Length())
 	}
 }
+
+// A walk whose steps all lead away ends when it has tried 8 times as many as it may have.
+func TestWalkIsTakenBack(t *testing.T) {
+	n := &petri.Net{Places: make([]petri.Place, 1), Transitions: []petri.Transition{
+		{Out: []petri.Arc{{Place: 0, Weight: 1}}}}}
+	m := randomwalk.New(n, nil)
+	empty := m.Goal(&property.Formula{Op: property.AtMost,
+		Left:  property.Sum{Terms: []property.Term{{Place: 0, Weight: 1}}},
+		Right: property.Sum{Constant: -1}})
+	w, givenUp, taken := m.Walker(), 0, 0
+	for number := range uint64(40) {
+		for w.Begin(number, empty); w.Step(); {
+		}
+		if w.Length() == w.Tries() {
+			taken++ // it is not stubborn
+		}
+		if w.Length() < 256 {
+			givenUp++
+			if tries := w.Tries() / 8; w.Tries()%8 != 0 || tries < 256 || tries&(tries-1) != 0 {
+				t.Errorf("walk %d has %d tries for %d steps", number, w.Tries(), w.Length())
+			}
+		}
+		if int(w.Marking()[0]) != w.Length() {
+			t.Errorf("walk %d: %d tokens after %d steps", number, w.Marking()[0], w.Length())
+		}
+	}
+	if givenUp < 5 || taken < 5 {
+		t.Errorf("%d walks have given up, %d were not stubborn", givenUp, taken)
+	}
+}
