@@ -59,11 +59,15 @@ func TestNowWithinALimitOfAddresses(t *testing.T) {
 		t.Skip(err)
 	}
 	avail, err := Now()
+	reserve := CanReserve()
 	if restored := unix.Setrlimit(unix.RLIMIT_AS, &was); restored != nil {
 		t.Fatal(restored)
 	}
 	if err != nil || avail.Bytes > more || !strings.Contains(avail.Source, "ulimit -v") {
 		t.Errorf("of %d bytes there is %+v left, %v", more, avail, err)
+	}
+	if reserve {
+		t.Error("addresses cost nothing though they are limited")
 	}
 }
 

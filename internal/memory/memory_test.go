@@ -1,10 +1,12 @@
 package memory
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 )
@@ -37,6 +39,31 @@ func TestCheck(t *testing.T) {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q does not name %q", err, part)
 		}
+	}
+	if !errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EINVAL) {
+		t.Errorf("%v is of another kind than ENOMEM", err)
+	}
+}
+
+// The error says what is needed, what is left, and the difference.
+func TestShortError(t *testing.T) {
+	err := &ShortError{"a table", 7 << 30, Available{5 << 30, "the machine"}}
+	const want = "a table needs 7.0 GiB, and the machine has 5.0 GiB left: 2.0 GiB are missing"
+	if err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+}
+
+// Words are copied to shared memory, and from it.
+func TestStoreLoadWords(t *testing.T) {
+	shared, own, read := make([]uint64, 3), []uint64{1, 2}, make([]uint64, 2)
+	StoreWords(shared, own)
+	if want := []uint64{1, 2, 0}; !slices.Equal(shared, want) {
+		t.Errorf("stored %d, want %d", shared, want)
+	}
+	LoadWords(read, shared)
+	if !slices.Equal(read, own) || !slices.Equal(shared, []uint64{1, 2, 0}) {
+		t.Errorf("loaded %d of %d", read, shared)
 	}
 }
 
