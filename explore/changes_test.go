@@ -38,6 +38,9 @@ func (p *pulse) Visit(at *explore.Visit) uint64 {
 
 // Ranks hear of all changes, also if a list of them has more pieces than are in flight together.
 func TestLongListsOfChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its list is long")
+	}
 	const n = 50_000
 	m := &labelled{graph: *star(n), labels: func(uint64) uint64 { return 0 }}
 	for _, s := range []setting{{ranks: 2, hidden: true}, {ranks: 2}} {

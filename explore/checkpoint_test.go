@@ -63,7 +63,10 @@ func TestResumeComesToTheSameFigures(t *testing.T) {
 	}
 	for _, order := range []explore.Order{explore.BreadthFirst, explore.AnyOrder} {
 		for _, encoding := range encodings {
-			for _, ranks := range [][2]int{{1, 3}, {3, 1}, {2, 2}} {
+			for i, ranks := range [][2]int{{2, 2}, {1, 3}, {3, 1}} {
+				if i > 0 && testing.Short() {
+					break
+				}
 				name := fmt.Sprintf("%s/%s/%d to %d", order, encoding, ranks[0], ranks[1])
 				t.Run(name, func(t *testing.T) {
 					resumeOnce(t, m, ranks, explore.Options{Order: order, Encoding: encoding})
@@ -76,7 +79,11 @@ func TestResumeComesToTheSameFigures(t *testing.T) {
 // Where batches are shipped, the states that wait include those whose successors have been gathered
 // while the batch before was shipped.
 func TestResumeWhereBatchesAreShipped(t *testing.T) {
-	net, err := petri.Family("philosophers", 11)
+	size := 11
+	if testing.Short() {
+		size = 8
+	}
+	net, err := petri.Family("philosophers", size)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,10 @@ func (m wide) Initial(out []uint64) []uint64 { return append(out, make([]uint64,
 // beside the lists, and as good as all of that before they are full.
 func TestTableBytes(t *testing.T) {
 	maxRanks := 7
-	if invariant.Enabled {
+	switch {
+	case testing.Short():
+		maxRanks = 1
+	case invariant.Enabled:
 		maxRanks = 5
 	}
 	for ranks := 1; ranks <= maxRanks; ranks += 2 {
