@@ -171,7 +171,8 @@ func accepts(a *ltl.Automaton, l lasso) bool {
 	return false
 }
 
-// dead returns a transition from which no accepting run begins, and whether there is one.
+// dead returns a transition from which no accepting run begins, or to a state that is not reached,
+// and whether there is one.
 func dead(a *ltl.Automaton) (ltl.Transition, bool) {
 	reached := make([][]bool, len(a.States))
 	for s := range a.States {
@@ -197,7 +198,10 @@ func dead(a *ltl.Automaton) (ltl.Transition, bool) {
 		}
 		fair[s] = reached[s][s] && sets == 1<<a.Sets-1
 	}
-	for _, ts := range a.States {
+	for s, ts := range a.States {
+		if s > 0 && !reached[0][s] {
+			return ltl.Transition{To: s}, true
+		}
 		for _, t := range ts {
 			lives := fair[t.To]
 			for s := range fair {

@@ -80,6 +80,15 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A file of short texts may be longer than the longest text.
+func TestManyTexts(t *testing.T) {
+	comment := "<!--" + strings.Repeat("x", 1000) + "-->"
+	file := inNet(strings.Repeat(comment, 1000) + twoNodes)
+	if n, err := (petri.Limits{TextBytes: 100_000}).Read(strings.NewReader(file)); err != nil {
+		t.Errorf("%d bytes: %+v, %v", len(file), n, err)
+	}
+}
+
 // A file may be as long as the limit says, and a text too.
 func TestWithinLimits(t *testing.T) {
 	const long = 300 << 10

@@ -144,6 +144,7 @@ var badFiles = []struct{ name, file, want string }{
 		marking("-1"), `line 2: the initial marking of place "p" is "-1"; it must be a whole ` +
 			"number from 0 to 2147483648"},
 	{"fraction", marking("1.5"), `is "1.5"; it must be`},
+	{"hexadecimal", marking("0x10"), `is "0x10"; it must be`},
 	{"words", marking("Default,1"), `is "Default,1"; it must be`},
 	{"above MaxTokens", marking("2147483649"), `is "2147483649"; it must be`},
 	{"huge", marking(strings.Repeat("9", 5000)), "99...\"; it must be"},

@@ -276,7 +276,16 @@ func TestRefused(t *testing.T) {
 	for i := range 70 {
 		atoms.Args = append(atoms.Args, of(temporal.Next, atom(i)))
 	}
-	for _, f := range []*temporal.Formula{of(temporal.Exists, large), many,
+	later := atom(1)
+	for range 5 {
+		later = of(temporal.Next, later)
+	}
+	bits := of(temporal.And) // 10 automata of 32 states
+	for range 10 {
+		bits.Args = append(bits.Args, exists(temporal.Globally,
+			of(temporal.Or, of(temporal.Not, atom(0)), later)))
+	}
+	for _, f := range []*temporal.Formula{of(temporal.Exists, large), many, bits,
 		of(temporal.Exists, of(temporal.And, atoms, of(temporal.Globally, atom(0))))} {
 		answers := answer(t, 1, branching(), []*temporal.Formula{f, atom(0)})
 		if err := temporal.Refused(f); err == nil || answers[0].Known ||

@@ -73,7 +73,10 @@ func TestWalker(t *testing.T) {
 			t.Errorf("case %d: %+v", i, lasso)
 		}
 	}
-	if temporal.NewWalker(exists(temporal.Next, atom(0)), &marked{}) != nil {
-		t.Error("a walk is to show that something exists")
+	for _, f := range []*temporal.Formula{exists(temporal.Next, atom(0)),
+		forall(temporal.Finally, exists(temporal.Next, atom(0)))} {
+		if temporal.NewWalker(f, &marked{}) != nil {
+			t.Errorf("a walk is to show that something exists: %+v", f)
+		}
 	}
 }
