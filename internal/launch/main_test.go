@@ -147,11 +147,12 @@ func playStubborn([]string) int {
 	return 0
 }
 
-// playCount reports each SIGINT, and upon SIGTERM how many there were. SIGHUP and SIGPIPE it
-// reports by their names.
+// playCount reports each SIGINT, and upon SIGTERM how many there were. SIGHUP, SIGQUIT and SIGPIPE
+// it reports by their names.
 func playCount([]string) int {
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE,
+		syscall.SIGQUIT)
 	fmt.Println("ready")
 	count := 0
 	for s := range signals {
@@ -178,13 +179,13 @@ func playObey([]string) int {
 	return exitSignal + int(syscall.SIGTERM)
 }
 
-// playRegular prints whether its outputs are regular files.
+// playRegular prints whether its input and its outputs are regular files.
 func playRegular([]string) int {
 	regular := func(f *os.File) bool {
 		info, err := f.Stat()
 		return err == nil && info.Mode().IsRegular()
 	}
-	fmt.Println(self(), regular(os.Stdout), regular(os.Stderr))
+	fmt.Println(self(), regular(os.Stdin), regular(os.Stdout), regular(os.Stderr))
 	return 0
 }
 

@@ -103,8 +103,8 @@ func TestOutputDirect(t *testing.T) {
 		prefix bool
 		want   []string
 	}{
-		{false, []string{"0 true false", "1 false false"}},
-		{true, []string{"[0] 0 false false", "[1] 1 false false"}},
+		{false, []string{"0 false true false", "1 false false false"}},
+		{true, []string{"[0] 0 false false false", "[1] 1 false false false"}},
 	} {
 		if err := file.Truncate(0); err != nil {
 			t.Fatal(err)

@@ -98,10 +98,18 @@ func TestRunPart(t *testing.T) {
 	}
 	out = newTranscript() // rank 0 alone has an input
 	o.Stdout, o.Stdin, o.First, o.Size, o.Job = out, strings.NewReader("text"), 3, 5, "one-job"
+	o.Prefix = true
 	code, err = Run(t.Context(), o)
-	want := []string{`3 read "" <nil>`, `4 read "" <nil>`}
+	want := []string{`[3] 3 read "" <nil>`, `[4] 4 read "" <nil>`}
 	if got := out.sortedLines(); code != 0 || err != nil || !slices.Equal(got, want) {
 		t.Errorf("Run = %d, %v; output %q", code, err, got)
+	}
+	stderr = newTranscript()
+	o = options(1, "fail:4:signal 9")
+	o.Stderr, o.First, o.Size, o.Job, o.Survive = stderr, 4, 5, "one-job", true
+	code, err = Run(t.Context(), o)
+	if code != 137 || err != nil || !strings.Contains(stderr.String(), "rank 4 (pid") {
+		t.Errorf("Run = %d, %v; it said %q", code, err, stderr)
 	}
 }
 

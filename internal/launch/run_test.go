@@ -322,6 +322,14 @@ func TestRunStdin(t *testing.T) {
 			t.Errorf("input %T: output %q, want %q", in, got, want)
 		}
 	}
+	out := newTranscript() // rank 0 has the file itself
+	o := options(2, "regular")
+	o.Stdout, o.Stdin = out, opened
+	code, err := Run(t.Context(), o)
+	want := []string{"0 true false false", "1 false false false"}
+	if got := out.sortedLines(); code != 0 || err != nil || !slices.Equal(got, want) {
+		t.Errorf("Run = %d, %v; output %q, want %q", code, err, got, want)
+	}
 }
 
 func TestRunProgramErrors(t *testing.T) {

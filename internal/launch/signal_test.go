@@ -60,9 +60,29 @@ func TestSignalReachesRanksOnce(t *testing.T) {
 	}
 }
 
+// What a terminal or its user sends reaches the ranks.
+func TestSignalsArePassedOn(t *testing.T) {
+	cmd, out := startLauncher(t, 2, "count")
+	out.await("ready", 2)
+	send(t, cmd.Process.Pid, syscall.SIGHUP)
+	out.await(syscall.SIGHUP.String()+"\n", 2)
+	shown := syscall.SIGQUIT.String() + "\n"
+	ended := make(chan error, 1)
+	go func() {
+		err := cmd.Wait()
+		out.Write([]byte(shown + shown)) // if the signal has ended the launcher
+		ended <- err
+	}()
+	send(t, cmd.Process.Pid, syscall.SIGQUIT)
+	out.await(shown, 2)
+	send(t, cmd.Process.Pid, syscall.SIGTERM)
+	if err := <-ended; err != nil {
+		t.Errorf("launcher: %v", err)
+	}
+}
+
 // A signal that the launcher was started to ignore stays ignored, and SIGPIPE is the launcher's
-// own. Of signals that wait to be delivered, those with smaller numbers come first: SIGHUP before
-// SIGINT, and SIGPIPE before SIGTERM.
+// own. The ranks would have got them before what they get after them.
 func TestSignalsThatStay(t *testing.T) {
 	cmd, out := startLauncherBy(t,
 		exec.Command("sh", "-c", `trap "" HUP; exec "$0"`, os.Args[0]), 2, "count")
@@ -71,6 +91,8 @@ func TestSignalsThatStay(t *testing.T) {
 	send(t, cmd.Process.Pid, syscall.SIGINT)
 	out.await("interrupted", 2)
 	send(t, cmd.Process.Pid, syscall.SIGPIPE)
+	send(t, cmd.Process.Pid, syscall.SIGQUIT)
+	out.await(syscall.SIGQUIT.String(), 2)
 	send(t, cmd.Process.Pid, syscall.SIGTERM)
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("launcher: %v", err)
