@@ -165,6 +165,27 @@ func TestSaveLoad(t *testing.T) {
 	}
 }
 
+// What is loaded counts beside what was seen before, and takes room.
+func TestLoadAdds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seen")
+	f, g := newFilter(t, Config{MemoryBytes: 1}), newFilter(t, Config{MemoryBytes: 1})
+	most := int(f.prints.growth.capacity()) / 2
+	see := func(f *Filter, from, to int) (err error) {
+		for i := from; i < to && err == nil; i++ {
+			_, err = f.Seen(fmt.Append(nil, i))
+		}
+		return err
+	}
+	if err := errors.Join(see(f, 0, 10), see(g, 5, 15), f.Save(t.Context(), path),
+		g.Load(t.Context(), path)); err != nil || g.Distinct() != 15 {
+		t.Fatalf("%d distinct records, want 15: %v", g.Distinct(), err)
+	}
+	err := see(g, 100, 200)
+	if full := (*FullError)(nil); !errors.As(err, &full) || g.Distinct() != uint64(most) {
+		t.Errorf("full with %d records, want %d: %v", g.Distinct(), most, err)
+	}
+}
+
 // Records that are longer than any string of a set are compared as a whole, and counted.
 func TestLongRecords(t *testing.T) {
 	f, want := newFilter(t, Config{Count: true}), map[string]uint64{}
