@@ -122,7 +122,7 @@ test-race-all:
 
 test-lab: test-lab-tables test-lab-nessie ## run the tables under random schedules
 test-lab-tables:
-	$(MARKED) -tags invariants -run Lab $(LAB) ./symbolic
+	$(MARKED) -tags invariants -run 'Lab|KillMover' $(LAB) ./symbolic
 
 test-lab-nessie:
 	cd eval && $(MARKED) -tags invariants -run Lab ./ne/nessie

@@ -80,7 +80,7 @@ var reserving = []engine{engines[0], engines[1], carriers[0], carriers[1]}
 func TestNoSize(t *testing.T) {
 	n := replay.Often(60_000, 200_000)
 	if testing.Short() || memory.RaceEnabled {
-		n = 30_000
+		n = 20_000
 	}
 	for _, e := range reserving {
 		for _, ranks := range []int{1, 3} {

@@ -90,6 +90,9 @@ func init() {
 // TestKillMover kills a rank at each step of a move.
 func TestKillMover(t *testing.T) {
 	mark.Need(t)
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
 	for number, k := range killMoves() {
 		k.run(t, number)
 	}
