@@ -89,19 +89,19 @@ func (k kind) install(t testing.TB) {
 	}
 }
 
-// limit is more than any program takes, and less than all tests may.
-var limit = patience.Stretch(4 * time.Minute)
+// limit is more than any program takes, and less than all tests may, by the time of patience.
+const limit = 4 * time.Minute
 
 // run runs a program. One that does not end is killed, and what it was doing is logged.
 func run(t testing.TB, env []string, name string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := patience.WithTimeout(t.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), env...)
-	cmd.WaitDelay = limit / 8 // its children may have the pipe
+	cmd.WaitDelay = patience.Stretch(limit / 8) // its children may have the pipe
 	cmd.Cancel = func() error {
-		t.Logf("after %v:\n%s", limit, activity(cmd.Process.Pid))
+		t.Logf("%v:\n%s", context.Cause(ctx), activity(cmd.Process.Pid))
 		return cmd.Process.Kill()
 	}
 	out, err := cmd.CombinedOutput()
@@ -115,7 +115,7 @@ func run(t testing.TB, env []string, name string, args ...string) string {
 // that runs under valgrind.
 func activity(pid int) string {
 	threads, _ := exec.Command("ps", "-eLo", "pid,ppid,tid,stat,time,wchan:24,comm").Output()
-	ctx, cancel := context.WithTimeout(context.Background(), limit/12)
+	ctx, cancel := patience.WithTimeout(context.Background(), limit/12)
 	defer cancel()
 	stacks, _ := exec.CommandContext(ctx, "vgdb", fmt.Sprint("--pid=", pid),
 		"v.info", "scheduler").CombinedOutput()
