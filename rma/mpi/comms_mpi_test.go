@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/mpi/internal/guest"
 	"github.com/farhash/farhash/set"
@@ -32,7 +33,7 @@ const companySize = 4
 // comms plays a company. The argument is a thread level, at 0 of which the engine is passive, or E,
 // where the engine initialises MPI; and how windows are made.
 func comms(argument string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
+	ctx, cancel := patience.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
 	runtime.LockOSThread()
 	level := strings.Index("0123", argument[:1])

@@ -27,11 +27,15 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// hangGuard ends what would never end. No test that passes comes near it.
-var hangGuard = patience.Stretch(2 * time.Minute)
+// Limits by the time of patience. No test that passes comes near them.
+const (
+	hangGuard     = time.Minute               // ends what a rank does that would never end
+	jobLimit      = 2 * time.Minute           // ends a rank that would never end
+	launcherLimit = jobLimit + 10*time.Second // ends a job of MPI, with all of its processes
+)
 
-// jobLimit ends a job of MPI that would never end, with all of its processes.
-const jobLimit = 12 * time.Minute
+// never is the timeout of ranks whose wait a context ends.
+const never = time.Hour
 
 // roleVariable makes the test binary a rank that plays a role instead of testing.
 const roleVariable = "MPI_TEST_ROLE"
@@ -45,7 +49,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	time.AfterFunc(jobLimit, func() { panic("this rank does not end") })
+	patience.AfterFunc(jobLimit, func() { panic("this rank does not end") })
 	if err := roles[role](argument); err != nil {
 		fmt.Fprintln(os.Stderr, "role", role, "failed:", err)
 		os.Exit(1)
@@ -102,7 +106,7 @@ func (l launcher) command(t testing.TB, ranks int, role string, env ...string) *
 	t.Helper()
 	line := append(append([]string{}, l.before...), l.path, "-n", strconv.Itoa(ranks))
 	line = append(append(line, l.args...), os.Args[0])
-	ctx, cancel := context.WithTimeout(context.Background(), jobLimit)
+	ctx, cancel := patience.WithTimeout(context.Background(), launcherLimit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/remote"
 	"github.com/farhash/farhash/rma/mpi/internal/guest"
@@ -48,7 +49,7 @@ var roles = map[string]func(string) error{
 
 // inJob joins as an argument says, lets a function work and leaves.
 func inJob(argument string, fn func(ctx context.Context, job rma.Job, w rma.Window) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
+	ctx, cancel := patience.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
 	var p overrides
 	argument, little := strings.CutSuffix(argument, " with little memory")
@@ -122,7 +123,7 @@ func program(argument string) error {
 
 // late is a job whose last rank initialises MPI and never joins.
 func late(string) error {
-	if _, err := Start(context.Background(), Config{Timeout: hangGuard}); err != nil {
+	if _, err := Start(context.Background(), Config{Timeout: never}); err != nil {
 		return err
 	}
 	if worldRank() > 0 {
@@ -137,7 +138,7 @@ func roll(string) error {
 	if err := guest.Init(2); err != nil {
 		return err
 	}
-	stop, err := Start(context.Background(), Config{Timeout: hangGuard})
+	stop, err := Start(context.Background(), Config{Timeout: never})
 	if err != nil {
 		return err
 	}

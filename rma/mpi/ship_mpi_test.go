@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 )
@@ -254,7 +255,7 @@ func shipLong(job rma.Job, w rma.Window, rank, n, words int) (rma.Carrier, []rma
 
 // awaitStored waits until this rank has stored what is wanted.
 func awaitStored(ctx context.Context, job rma.Job, is func(s stored) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, hangGuard/4)
+	ctx, cancel := patience.WithTimeout(ctx, hangGuard/2)
 	defer cancel()
 	for {
 		switch s := job.(*member).stored(); {
