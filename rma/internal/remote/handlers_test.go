@@ -33,8 +33,10 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Who ends to serve a window waits for the handler that is under way.
+// Who ends to serve a window waits for the handler that is under way. With one processor for Go,
+// the other goroutine runs until it waits or ends while this one yields.
 func TestServeWaits(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var s Handlers
 	var ended atomic.Bool
 	s.Serve(0, func(int, []uint64, []uint64) int {
@@ -42,7 +44,7 @@ func TestServeWaits(t *testing.T) {
 			s.Serve(0, nil)
 			ended.Store(true)
 		}()
-		for range 1000 { // chances for the other goroutine
+		for range 1000 {
 			runtime.Gosched()
 		}
 		if ended.Load() {
