@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -44,7 +45,7 @@ func specMismatch(t *testing.T, start Starter, ranks int) {
 	} {
 		texts := make([]string, ranks)
 		err := start(ranks, func(job rma.Job) error {
-			ctx, cancel := context.WithTimeout(t.Context(), maxWait)
+			ctx, cancel := patience.WithTimeout(t.Context(), maxWait)
 			defer cancel()
 			spec := c.others
 			if job.Rank() == ranks-1 {
@@ -71,7 +72,7 @@ func agreeOnDifferent(t *testing.T, start Starter, ranks int) {
 	}
 	texts := make([]string, ranks)
 	err := start(ranks, func(job rma.Job) error {
-		ctx, cancel := context.WithTimeout(t.Context(), maxWait)
+		ctx, cancel := patience.WithTimeout(t.Context(), maxWait)
 		defer cancel()
 		value := uint64(1234)
 		if job.Rank() == ranks-1 {
@@ -97,7 +98,7 @@ func oneFailed(t *testing.T, start Starter, ranks int) {
 	for culprit := range ranks {
 		errs := make([]error, ranks)
 		err := start(ranks, func(job rma.Job) error {
-			ctx, cancel := context.WithTimeout(t.Context(), maxWait)
+			ctx, cancel := patience.WithTimeout(t.Context(), maxWait)
 			defer cancel()
 			var mine error
 			if job.Rank() == culprit {
@@ -142,7 +143,7 @@ func rankReturnsEarly(t *testing.T, start Starter, ranks int) {
 				if job.Rank() == culprit {
 					return errPlanned
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), maxWait)
+				ctx, cancel := patience.WithTimeout(t.Context(), maxWait)
 				defer cancel()
 				errs[job.Rank()] = call(ctx, job)
 				return errs[job.Rank()]
@@ -171,7 +172,7 @@ func rankLeavesAfterBarrier(t *testing.T, start Starter, ranks int) {
 			last = errPlanned
 		}
 		err := start(ranks, func(job rma.Job) error {
-			ctx, cancel := context.WithTimeout(t.Context(), maxWait)
+			ctx, cancel := patience.WithTimeout(t.Context(), maxWait)
 			defer cancel()
 			if err := job.Barrier(ctx); err != nil {
 				return fmt.Errorf("the barrier that all came to: %v", err)
@@ -200,7 +201,7 @@ func closeEndsWaiting(t *testing.T, start Starter, ranks int) {
 	}
 	closed := make(chan bool)
 	err := start(ranks, func(job rma.Job) error {
-		ctx, cancel := context.WithTimeout(t.Context(), maxWait)
+		ctx, cancel := patience.WithTimeout(t.Context(), maxWait)
 		defer cancel()
 		if job.Rank() != 0 {
 			select {

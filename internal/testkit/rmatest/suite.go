@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -15,7 +16,7 @@ import (
 // waits for them. Where ranks fail it returns what [OwnError] does.
 type Starter func(ranks int, fn func(job rma.Job) error) error
 
-// maxWait ends tests that hang. No test that passes takes nearly as long.
+// maxWait ends tests that hang, by the time of patience. No test that passes takes nearly as long.
 const maxWait = 2 * time.Minute
 
 // rankCounts are the sizes of the jobs.
@@ -145,7 +146,7 @@ type rank struct {
 
 // onRank prepares a rank, runs the test case on it and cleans up.
 func (c testCase) onRank(job rma.Job) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	ctx, cancel := patience.WithTimeout(context.Background(), maxWait)
 	defer cancel()
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "conformance: " + c.name, Words: c.words})
 	if err != nil {
