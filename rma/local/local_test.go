@@ -13,6 +13,7 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
 )
 
 func TestConformance(t *testing.T) {
@@ -159,7 +160,7 @@ func TestWindowMemoryIsGivenBack(t *testing.T) {
 	// Rank 1 agrees on the window and then goes no further.
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		_ = jobs[1].group.Barrier(ctx)
+		_ = direct.AgreeOnSpec(ctx, jobs[1].group, spec)
 		cancel()
 	}()
 	if _, err := jobs[0].NewWindow(ctx, spec); err == nil {
@@ -232,5 +233,81 @@ func TestCloseWhileAnswering(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHosts: of a job on several simulated hosts a rank addresses the ranks of its own host alone,
+// which are neighbours.
+func TestHosts(t *testing.T) {
+	for hosts, want := range map[int]string{0: "1111", 1: "1111", 2: "1100", 4: "1000"} {
+		err := RunWith(Options{Hosts: hosts}, 4, func(job rma.Job) error {
+			w, err := job.NewWindow(t.Context(), rma.Spec{Name: "test", Words: 2})
+			if err != nil || job.Rank() > 0 {
+				return err
+			}
+			got := ""
+			for rank := range 4 {
+				seen := "0"
+				if w.Words(rank) != nil {
+					seen = "1"
+				}
+				got += seen
+			}
+			if got != want {
+				t.Errorf("%d hosts: rank 0 addresses %s, want %s", hosts, got, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCarries: queues ship requests, and windows answer them, if the options say so.
+func TestCarries(t *testing.T) {
+	for _, carries := range []bool{false, true} {
+		job := SingleWith(Options{Carries: carries})
+		w, err := job.NewWindow(t.Context(), rma.Spec{Name: "test", Words: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := job.NewQueue(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, ships := q.(rma.Carrier)
+		if _, answers := w.(rma.Server); ships != carries || carries && !answers {
+			t.Errorf("carries=%v: ships %v, answers %v", carries, ships, answers)
+		}
+		if err := errors.Join(q.Close(), job.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestReservedWindow: a reserved window may be larger than memory. What is committed can be used,
+// at the place that was asked for.
+func TestReservedWindow(t *testing.T) {
+	job := Single()
+	defer job.Close()
+	const words, at = 2 * (math.MaxInt>>26 + 1), math.MaxInt>>26 + 1
+	if !job.(*member).Reserves() || math.MaxInt == math.MaxInt32 {
+		t.Skip("memory is not reserved here")
+	}
+	w, err := job.NewWindow(t.Context(), rma.Spec{Name: "vast", Words: words, Reserve: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.(rma.Committer).Commit(0, at, 8); err != nil {
+		t.Fatal(err)
+	}
+	if all := w.Words(0); len(all) != words {
+		t.Errorf("%d words", len(all))
+	} else {
+		all[at+7] = 1 // a SIGSEGV ends the test
+	}
+	if err := w.(rma.Committer).Commit(0, 0, words); err == nil {
+		t.Error("two TiB were committed")
 	}
 }
