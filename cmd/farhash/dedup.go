@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -154,10 +155,14 @@ func (f *dedupFlags) checkOutputs(inputs []string, cfg *dedup.Config) (err error
 		}
 		files = append(files, f.seen)
 	}
-	if f.out != "-" {
-		if err := replace.Spares(f.out, files...); err != nil {
-			return fmt.Errorf("-o: %w", err)
-		}
+	if f.out == "-" {
+		return nil
+	}
+	if f.seen != "" && filepath.Clean(f.out) == filepath.Clean(f.seen) { // may not be there yet
+		return fmt.Errorf("-o and --seen name the same file, %s", f.out)
+	}
+	if err := replace.Spares(f.out, files...); err != nil {
+		return fmt.Errorf("-o: %w", err)
 	}
 	return nil
 }

@@ -149,6 +149,8 @@ func TestDedupErrors(t *testing.T) {
 		{exitUsage, "--seen keeps no counts", []string{"--count", "--seen", out}},
 		{exitUsage, "is no size", []string{"--mem", "much"}},
 		{exitUsage, "-o: ", []string{"-o", in}},
+		{exitUsage, "-o and --seen name the same file", []string{"-o", in + ".new", "--seen",
+			in + ".new"}},
 		{exitFailure, "no such file", []string{in + ".none"}},
 		{exitFailure, "is a folder", []string{filepath.Dir(in)}},
 		{exitFailure, "gzip", []string{broken, "-o", out}},
