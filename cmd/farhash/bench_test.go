@@ -2,8 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/bench"
 )
 
 // runArgs runs the command line and returns the exit code.
@@ -57,5 +61,76 @@ func TestParseCount(t *testing.T) {
 		if got != want || (err == nil) != (want > 0) {
 			t.Errorf("parseCount(%q) = %d, %v; want %d", text, got, err, want)
 		}
+	}
+}
+
+// TestBenchForms: what was measured in part is marked, in the form that was asked for.
+func TestBenchForms(t *testing.T) {
+	results := []bench.Result{{Table: "set", Operation: "find-or-put", Batch: 16, Mops: 2}}
+	for _, c := range []struct {
+		flags    benchFlags
+		complete bool
+		has      []string
+	}{
+		{benchFlags{direct: true}, true, []string{"goroutines of one process", "!one-sided",
+			"!INCOMPLETE", "!BenchmarkFarhash"}},
+		{benchFlags{}, false, []string{"goroutines of one process, one-sided operations only",
+			"INCOMPLETE"}},
+		{benchFlags{launched: true, launcher: "mpirun", direct: true}, true,
+			[]string{"ranks started by mpirun"}},
+		{benchFlags{direct: true, benchfmt: true}, true, []string{"goos: ", "!goroutines"}},
+		{benchFlags{direct: true, json: true}, false, []string{`"complete":false`,
+			`"reason":"interrupted"`}},
+	} {
+		path := writeFile(t, "out", "")
+		file, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout := os.Stdout
+		os.Stdout = file
+		err = c.flags.print(results, c.complete)
+		os.Stdout = stdout
+		text, readErr := os.ReadFile(path)
+		if err := errors.Join(err, readErr, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		outcome{stdout: string(text)}.has(t, 0, c.has...)
+	}
+}
+
+// TestBenchLimits: how much is measured at most, and at least.
+func TestBenchLimits(t *testing.T) {
+	right := benchFlags{ranks: 1, runs: 1, batch: 2, size: "1MiB", operations: "1"}
+	for _, c := range []struct {
+		says   string
+		change func(f *benchFlags)
+	}{
+		{"", func(*benchFlags) {}}, {"", func(f *benchFlags) { f.runs, f.batch = 1000, 1<<20 }},
+		{"", func(f *benchFlags) { f.size, f.operations = "64TiB", "2^28" }},
+		{"--runs must be 1 to 1000, not 1001", func(f *benchFlags) { f.runs = 1001 }},
+		{"--runs must be 1 to 1000, not 0", func(f *benchFlags) { f.runs = 0 }},
+		{"--batch must be 2 to 1048576, not 1", func(f *benchFlags) { f.batch = 1 }},
+		{"--batch must be 2 to 1048576, not 1048577", func(f *benchFlags) { f.batch = 1<<20 + 1 }},
+		{"--ops must be 1 to 268435456", func(f *benchFlags) { f.operations = "268435457" }},
+		{"--size must be 1.0 MiB to 64", func(f *benchFlags) { f.size = "1048575" }},
+		{"--size must be 1.0 MiB to 64", func(f *benchFlags) { f.size = "65TiB" }},
+		{"-n must be 1 to ", func(f *benchFlags) { f.ranks = 0 }},
+		{"exclude each other", func(f *benchFlags) { f.json, f.benchfmt = true, true }},
+	} {
+		f := right
+		c.change(&f)
+		err := f.check()
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v, want %q", f, err, c.says)
+		}
+	}
+	if size, err := (&benchFlags{}).tableSize(); err != nil || size > benchSize ||
+		size < minBenchSize {
+		t.Errorf("%d bytes by default, %v", size, err)
+	}
+	if f := right; f.check() != nil || f.cfg.SizeBytes != 1<<20 || f.cfg.Operations != 1 ||
+		f.cfg.Batch != 2 || f.cfg.Runs != 1 {
+		t.Errorf("%+v", f.cfg)
 	}
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/calibrate"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
@@ -131,4 +133,109 @@ func TestModelCalibrated(t *testing.T) {
 	}
 	damaged := writeFile(t, "c.json", `{"latencyNs": -1}`)
 	mustFail(t, exitFailure, "no measurement gives", append(base, "--file", damaged)...)
+}
+
+// TestPrintShipped: requests are printed with their rates, as far as these were measured.
+func TestPrintShipped(t *testing.T) {
+	var text bytes.Buffer
+	printShipped(&text, &calibrate.Shipped{LatencyNs: 500, ByteNs: .5, Auto: "ships",
+		Points: []calibrate.Point{{Bytes: 8, Ns: 504}, {Bytes: 64, Ns: 532}},
+		Rates:  []calibrate.Rate{{Bytes: 8, Flight: 4, PerSecond: 2e6}}})
+	words := strings.Join(strings.Fields(text.String()), " ")
+	for _, want := range []string{"500 ns for a request of no bytes, 0.5 ns for each",
+		"each way 8 504 2000.0 16.0 64 532 tables: ships"} {
+		if !strings.Contains(words, want) {
+			t.Errorf("%q is not in %q", want, words)
+		}
+	}
+	text.Reset()
+	printRates(&text, []calibrate.Rate{{Bytes: 8, Flight: 1, PerSecond: 1e3},
+		{Bytes: 8, Flight: 4, PerSecond: 2e3}, {Bytes: 64, Flight: 1, PerSecond: 3e3},
+		{Bytes: 64, Flight: 4, PerSecond: 4e3}})
+	if words := strings.Join(strings.Fields(text.String()), " "); !strings.HasSuffix(words,
+		"in flight bytes 1 4 8 1.0 2.0 64 3.0 4.0") {
+		t.Errorf("%q", words)
+	}
+	if text.Reset(); true {
+		printRates(&text, nil)
+	}
+	if text.Len() > 0 {
+		t.Errorf("no rates are %q", &text)
+	}
+}
+
+// TestCalibrateLimits: how much is measured at most, and at least.
+func TestCalibrateLimits(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.json")
+	for says, f := range map[string]calibrateFlags{
+		"":                                 {ranks: 64, mib: 1, limit: 1},
+		"-n must be 1 to 64, not 65":       {ranks: 65, mib: 1, limit: 1},
+		"-n must be 1 to 64, not 0":        {ranks: 0, mib: 1, limit: 1},
+		"--mib must be 1 to 65536, not 0":  {ranks: 1, limit: 1},
+		"--limit must be positive, not 0s": {ranks: 1, mib: 1},
+		"--limit must be positive, not -1": {ranks: 1, mib: 1, limit: -1},
+	} {
+		f.file = file
+		got, err := f.check()
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) ||
+			err == nil && got != file {
+			t.Errorf("%+v: %q, %v, want %q", f, got, err, says)
+		}
+	}
+}
+
+// TestCalibrateSpares: a file that no calibration has written is refused before anything is
+// measured.
+func TestCalibrateSpares(t *testing.T) {
+	other := writeFile(t, "other", "of a user\n")
+	refused := calibrateFlags{ranks: 1, mib: 1, limit: 1, file: other}
+	if _, err := refused.check(); err == nil ||
+		!strings.Contains(err.Error(), "is no result of farhash calibrate") {
+		t.Errorf("error %v", err)
+	}
+	if text, err := os.ReadFile(other); string(text) != "of a user\n" {
+		t.Errorf("it has become %q, %v", text, err)
+	}
+	folder := filepath.Join(t.TempDir(), "new", "folder")
+	f := calibrateFlags{ranks: 1, mib: 1, limit: time.Second, file: filepath.Join(folder, "c.json")}
+	if _, err := f.check(); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		t.Errorf("no folder was made before measuring: %v", err)
+	}
+}
+
+// TestCalibratePrint: what was measured is printed, and what there was no time for.
+func TestCalibratePrint(t *testing.T) {
+	r := calibrate.Result{Engine: "local", Ranks: 2, LatencyNs: 500, ByteNs: .25,
+		LinkBytesPerSecond: 10e9, MessagesPerSecond: 20e6,
+		Points: []calibrate.Point{{Bytes: 8, Ns: 510}}}
+	for _, c := range []struct {
+		missing []string
+		json    bool
+		has     []string
+	}{
+		{nil, false, []string{"engine local, 2 ranks\n", "      500 ns ", "    20 million ",
+			"    10 GB/s ", "    8     510                            502\n", "stored in c.json",
+			"!not measured"}},
+		{[]string{"rates"}, false, []string{"\nnot measured: rates: the link is slow"}},
+		{[]string{"rates"}, true, []string{`"missing":["rates"]`, "!stored in"}},
+	} {
+		path := writeFile(t, "out", "")
+		out, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Missing = c.missing
+		stdout := os.Stdout
+		os.Stdout = out
+		err = (&calibrateFlags{json: c.json}).print(&r, "c.json")
+		os.Stdout = stdout
+		text, readErr := os.ReadFile(path)
+		if err != nil || readErr != nil || out.Close() != nil {
+			t.Fatal(err, readErr)
+		}
+		outcome{stdout: string(text)}.has(t, 0, c.has...)
+	}
 }

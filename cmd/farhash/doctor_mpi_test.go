@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -85,5 +87,50 @@ func TestDoctorOnMPI(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if f := probeMPI(t.Context()); !strings.Contains(f.Remedy, "apt-get install") {
 		t.Errorf("without a launcher doctor reports %+v", f)
+	}
+}
+
+// TestDoctorFindsLaunchers: the launcher of an MPI is the one that says so, and the end of what a
+// job prints is told, or the error of the engine.
+func TestDoctorFindsLaunchers(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the programs are scripts")
+	}
+	folder := t.TempDir()
+	t.Setenv("PATH", folder)
+	m := mpiInstallation{programs: []string{"mpirun.first", "mpirun"}, version: "OpenRTE"}
+	if path, others := m.find(); path != "" || others != "no mpirun.first, no mpirun" {
+		t.Errorf("%q, %q", path, others)
+	}
+	program := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	first := program("mpirun.first", "echo HYDRA")
+	if path, others := m.find(); path != "" || others != first+" is of another MPI, no mpirun" {
+		t.Errorf("%q, %q", path, others)
+	}
+	right := program("mpirun", "echo mpirun of OpenRTE 4")
+	if path, _ := m.find(); path != right {
+		t.Errorf("%q, not %q", path, right)
+	}
+	program("mpirun", "echo mpirun of OpenRTE 4; exit 1")
+	if path, _ := m.find(); path != "" {
+		t.Errorf("%q, which fails", path)
+	}
+	var lines, want []string
+	for i := range 12 {
+		lines = append(lines, fmt.Sprint("line ", i), "----", "")
+		want = append(want, fmt.Sprint("line ", i))
+	}
+	text := strings.Join(lines, "\n")
+	if got := lastLines([]byte(text)); got != strings.Join(want[4:], " | ") {
+		t.Errorf("%q", got)
+	}
+	if got := lastLines([]byte("x\n  rma/mpi: no\n" + text)); got != "rma/mpi: no" {
+		t.Errorf("%q", got)
 	}
 }

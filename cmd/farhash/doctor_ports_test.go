@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/launch"
@@ -59,5 +61,39 @@ func TestDoctorPorts(t *testing.T) {
 	s := &ucxReport{Survey: ucxdevices.Survey{Devices: devices}}
 	if f := s.ports(addresses); f.Level != doctor.OK || strings.Contains(f.Message, "eth1") {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestLossLimit: a limit that cannot be used is a warning.
+func TestLossLimit(t *testing.T) {
+	f := lossLimit(3*time.Second, nil)
+	if f.Level != doctor.OK || f.Values["silentSeconds"] != 3.0 ||
+		!strings.Contains(f.Message, "silent for 3s;") {
+		t.Errorf("%+v", f)
+	}
+	f = lossLimit(0, errors.New("no time"))
+	if f.Level != doctor.Warning || f.Message != "no time" {
+		t.Errorf("%+v", f)
+	}
+	silent, signals := new(ucxReport).progress(), ucxReport{}
+	signals.Survey.Events = true
+	if is := signals.progress(); silent.Level != doctor.Warning || silent.Remedy == "" ||
+		is.Level != doctor.OK {
+		t.Errorf("%+v, %+v", silent, is)
+	}
+}
+
+// TestReachOf: the widest reach of all addresses counts, in any order.
+func TestReachOf(t *testing.T) {
+	for addresses, want := range map[string]reach{"": thisHost, "127.0.0.1 ::1": thisHost,
+		"10.1.2.3 127.0.0.1": itsNetwork, "fe80::1": itsNetwork, "198.51.100.7 10.1.2.3": everybody,
+		"127.0.0.1 10.1.2.3 198.51.100.7": everybody} {
+		var all []net.IP
+		for _, text := range strings.Fields(addresses) {
+			all = append(all, net.ParseIP(text))
+		}
+		if got := reachOf(all); got != want {
+			t.Errorf("%q: %v, want %v", addresses, got, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/big"
@@ -149,5 +150,44 @@ func TestFirstAnswer(t *testing.T) {
 		if b.waits() != c.want {
 			t.Errorf("of the symbolic engine, %s: waits is %v", what, !c.want)
 		}
+	}
+}
+
+// TestEnginesAgree: both engines give the same counts and answers.
+func TestEnginesAgree(t *testing.T) {
+	path := familyHere(t, "rwmutex", 4)
+	for _, engine := range []string{engineExplicit, engineSymbolic} {
+		o := objectHere(t, 0, "explore", path, "--json", "-q", "--engine", engine, "--mem", "1GiB",
+			"--sometimes", "tokens(Reading_1, Reading_2) > 2", "--always", "not deadlock")
+		if o["states"] != 20.0 || o["arcs"] != 72.0 || o["engine"] != engine ||
+			o["complete"] != true {
+			t.Errorf("%s: %v", engine, o)
+		}
+		for i, want := range []bool{true, false} {
+			if p := o["properties"].([]any)[i].(map[string]any); p["answer"] != want {
+				t.Errorf("%s: %v, want %v", engine, p, want)
+			}
+		}
+	}
+}
+
+// TestBeaten: a search that the other engine has ended was beaten, and one that a signal has ended
+// was not.
+func TestBeaten(t *testing.T) {
+	for _, signalled := range []bool{false, true} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		searching, stop := context.WithCancelCause(ctx)
+		b := &both{ctx: ctx, searching: searching}
+		if b.beaten() {
+			t.Error("beaten while it runs")
+		}
+		stop(errBeaten)
+		if signalled {
+			interrupt()
+		}
+		if b.beaten() == signalled {
+			t.Errorf("a signal: %v, beaten: %v", signalled, b.beaten())
+		}
+		interrupt()
 	}
 }

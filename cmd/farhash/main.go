@@ -58,9 +58,12 @@ func usage(err error) error {
 // failure marks an error that is found while flags are checked and depends on files.
 func failure(err error) error { return &exitError{code: exitFailure, err: err} }
 
-func main() {
+func main() { os.Exit(exitCode()) }
+
+// exitCode does what the command line asks for.
+func exitCode() int {
 	if err := checkLimits(); err != nil {
-		os.Exit(report(nil, err))
+		return report(nil, err)
 	}
 	root := newRoot()
 	out := &output{Writer: os.Stdout} // of what cobra prints: help, version, completion
@@ -69,7 +72,7 @@ func main() {
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("printing the answer: %w", out.err)
 	}
-	os.Exit(report(cmd, err))
+	return report(cmd, err)
 }
 
 // output remembers why a write has failed.

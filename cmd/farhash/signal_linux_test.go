@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -261,5 +263,24 @@ func TestInterruptSymbolic(t *testing.T) {
 			o["reason"] != "interrupted" {
 			t.Errorf("%v: exit code %d: %v\n%s", s, c.code(), o, &c.stderr)
 		}
+	}
+}
+
+// TestCaughtSignal: the context ends at the first signal, and says which one it was.
+func TestCaughtSignal(t *testing.T) {
+	ctx, caught := catchSignals(context.Background())
+	if caught() != nil {
+		t.Errorf("%v before any", caught())
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if caught() != syscall.SIGTERM || interruptCode(caught) != exitTerminate {
+		t.Errorf("%v", caught())
+	}
+	var exit *exitError
+	if err := interrupted(caught, "x"); !errors.As(err, &exit) || exit.code != exitTerminate {
+		t.Errorf("%v", err)
 	}
 }

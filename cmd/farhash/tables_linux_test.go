@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/kv"
+	"github.com/farhash/farhash/rma/file"
 	"github.com/farhash/farhash/set"
 )
 
@@ -64,5 +69,89 @@ func TestTables(t *testing.T) {
 	run = newCommand(t, "check", other)
 	if err := run.Run(); err == nil || !strings.Contains(run.stderr.String(), "not a table") {
 		t.Errorf("check of another file: %v: %s", err, &run.stderr)
+	}
+}
+
+// TestTablesInForms: a folder without tables, tables as JSON, and one that cannot be opened.
+func TestTablesInForms(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("tables by name need Linux")
+	}
+	dir := t.TempDir()
+	here(t, "tables", dir).has(t, 0, "no tables in "+dir+"\n")
+	if o := here(t, "tables", dir, "--json"); o.code != 0 || o.stdout != "" {
+		t.Errorf("exit code %d, %q", o.code, o.stdout)
+	}
+	here(t, "tables", filepath.Join(dir, "none")).has(t, exitFailure, "no such file")
+	name := filepath.Join(dir, "m")
+	m, err := kv.Open(name, kv.Config{MaxBytes: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"a", "b", "c"} {
+		if _, err := m.Put([]byte(key), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var row tableRow
+	o := here(t, "tables", dir, "--json")
+	if err := json.Unmarshal([]byte(o.stdout), &row); err != nil {
+		t.Fatalf("%v: %s", err, o.stdout)
+	}
+	if row.Path != name || row.Kind != "map" || row.Entries != 3 || row.Processes != 1 ||
+		row.MaxBytes < row.Bytes || row.Bytes == 0 || row.Error != "" {
+		t.Errorf("%+v", row)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	here(t, "check", name).has(t, 0, name+": nothing is broken; a map, 3 entries\n")
+	here(t, "check", filepath.Join(dir, "none")).has(t, exitFailure, "farhash: ", "!nothing is")
+}
+
+// TestTablesBroken: a table that is broken is found by check, and one that cannot be opened is
+// listed with the reason.
+func TestTablesBroken(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("tables by name need Linux")
+	}
+	dir := t.TempDir()
+	name := filepath.Join(dir, "words")
+	s, err := set.Open(name, set.Config{MaxBytes: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const word = 0x123456789abcdef
+	if _, err := s.FindOrPut(word); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	here(t, "check", name).has(t, 0, "nothing is broken; a set, 1 entries")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := binary.LittleEndian.AppendUint64(nil, 1<<63|word)
+	at := bytes.Index(text, stored)
+	if at < 0 || bytes.Count(text, stored) != 1 {
+		t.Fatal("the word is not there, or twice")
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := binary.LittleEndian.AppendUint64(nil, 1<<63|word>>8) // it belongs elsewhere
+	if _, err := f.WriteAt(other, int64(at)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refusedHere(t, exitFailure, name+": ", "check", name)
+	none := rowOf(t.Context(), file.Info{Path: filepath.Join(dir, "none"), Members: 3})
+	if !strings.Contains(none.Error, "no such file") || none.Entries != 0 || none.Processes != 3 {
+		t.Errorf("%+v", none)
 	}
 }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/dedup"
+)
+
+// TestDedupForms: records end as they did, in each of the forms, and a tab may be written as \t.
+func TestDedupForms(t *testing.T) {
+	for _, c := range []struct {
+		in, want string
+		args     []string
+	}{
+		{"a\x00b\x00a\x00", "a\x00", []string{"--null", "--repeated"}},
+		{"a\x00b\x00a\x00", "      2 a\x00      1 b\x00", []string{"--null", "--count"}},
+		{"aabbaacc", "aa", []string{"--record", "2", "--repeated"}},
+		{"aabbaacc", "bbcc", []string{"--record", "2", "--unique"}},
+		{"a\tb\nc\tb\n", "a\tb\n", []string{"--field", "2"}},
+		{"a\tb\nc\tb\n", "a\tb\n", []string{"--field", "2", "--delimiter", `\t`}},
+		{"a b\nc b\n", "a b\n", []string{"--field", "2", "--delimiter", " "}},
+		{"a\na\na\n", "a\n", []string{"--repeated"}}, {"a\na\na\nb\n", "b\n", []string{"--unique"}},
+	} {
+		o := hereWith(t, c.in, append([]string{"dedup"}, c.args...)...)
+		if o.code != 0 || o.stdout != c.want {
+			t.Errorf("%q of %q: exit code %d, %q, want %q: %s", c.args, c.in, o.code, o.stdout,
+				c.want, o.stderr)
+		}
+	}
+}
+
+// TestDedupSummary: the summary counts what was read and what was kept, and says how certain that
+// is. --quiet has none.
+func TestDedupSummary(t *testing.T) {
+	const in = "a\nbb\na\na\n"
+	for flag, want := range map[string][]string{
+		"": {"read 4 records (9 B), kept 2 (5 B); 2 distinct in ",
+			"dropped wrongly: at most "},
+		"--exact":    {"read 4 records (9 B), kept 2 (5 B); 2 distinct in ", "!dropped wrongly"},
+		"--repeated": {"read 4 records (9 B), kept 1 (2 B); 2 distinct in ", "!dropped wrongly"},
+		"--quiet":    {"!read", "!chance"},
+	} {
+		o := hereWith(t, in, strings.Fields("dedup "+flag)...)
+		o.has(t, 0, want...)
+		if strings.Contains(o.stderr, "earlier runs") {
+			t.Errorf("%s: %s", flag, o.stderr)
+		}
+	}
+}
+
+// TestDedupInterrupted: a run that is interrupted has written what it had read, and says so by its
+// exit code.
+func TestDedupInterrupted(t *testing.T) {
+	in, out := writeFile(t, "in", "a\n"), filepath.Join(t.TempDir(), "out")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := dedupFlags{quiet: true, out: out}
+	err := f.alone(ctx, []string{in}, dedup.Config{MemoryBytes: 4 << 20})
+	var exit *exitError
+	if !errors.As(err, &exit) || exit.code != exitInterrupt {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(out); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDedupEnds: the end of a name says how output is compressed, and the first bytes how input is.
+func TestDedupEnds(t *testing.T) {
+	in := writeFile(t, "in", strings.Repeat("a\nb\n", 100))
+	for ending, magic := range map[string]string{".gz": gzipMagic, ".zst": zstdMagic,
+		".txt": "a\n"} {
+		out := filepath.Join(t.TempDir(), "out"+ending)
+		here(t, "dedup", "-q", in, "-o", out).has(t, 0, "")
+		text, err := os.ReadFile(out)
+		if err != nil || !strings.HasPrefix(string(text), magic) {
+			t.Errorf("%s begins with %.10q, %v", ending, text, err)
+		}
+		if again := here(t, "dedup", "-q", out, in); again.code != 0 || again.stdout != "a\nb\n" {
+			t.Errorf("of %s: exit code %d, %q: %s", ending, again.code, again.stdout, again.stderr)
+		}
+	}
+}

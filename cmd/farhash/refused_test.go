@@ -1,0 +1,265 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/rma"
+)
+
+// refusedFlags are command lines that make no sense, and what is said of each. TEXT and NET are
+// files.
+var refusedFlags = [][2]string{
+	{"--record excludes --count", "dedup --record 2 --count TEXT"},
+	{"--record excludes --null", "dedup --record 2 --null TEXT"},
+	{"--record excludes --null, --field and", "dedup --record 2 --field 1 TEXT"},
+	{"--record excludes --null, --field and --key", "dedup --record 2 --key k TEXT"},
+	{"--record must be 1 to", "dedup --record 0 TEXT"},
+	{"--record must be 1 to", "dedup --record 1000000000000 TEXT"},
+	{"--field and --key exclude", "dedup --field 1 --key k TEXT"},
+	{"--field must be 1 or more, not -1", "dedup --field -1 TEXT"},
+	{"--key needs the name of a key", "dedup --key= TEXT"},
+	{"--delimiter must be one byte", "dedup --field 1 --delimiter= TEXT"},
+	{"--delimiter must be one byte other than zero", "dedup --field 1 --delimiter \x00 TEXT"},
+	{"--seen keeps no counts", "dedup --seen TEXT.seen --repeated TEXT"},
+	{"--seen keeps no counts", "dedup --seen TEXT.seen --unique TEXT"},
+	{"--seen: ", "dedup --seen TEXT TEXT"},
+	{"-o and --seen name the same file", "dedup --seen TEXT.seen -o TEXT.seen TEXT"},
+	{`--mem "0" is no size`, "dedup --mem 0 TEXT"},
+
+	{"tables takes one DIR, but also", "tables /dev/shm /tmp"},
+	{"NAME is missing", "check"},
+	{"check takes one NAME, but also", "check a b"},
+
+	{"--walk must be 0 to 90 percent, not 91", "explore NET --walk 91"},
+	{"--walk must be 0 to 90 percent, not -1", "explore NET --walk -1"},
+	{"--walk must be 0 to 90 percent, not NaN", "explore NET --walk NaN"},
+	{"--every must be positive, not 0s", "explore NET --checkpoint TEXT.check --every 0s"},
+	{"it needs --checkpoint FILE", "explore NET --every 1m"},
+	{`--max-net "0" is no size`, "explore NET --max-net 0"},
+	{`--mem "9223372036854775808" is no`, "explore NET --mem 9223372036854775808"},
+	{"--sometimes: ", "explore NET --sometimes tokens(x)=1"},
+	{"--always: ", "explore NET --always tokens(x)=1"},
+	{"--bound: ", "explore NET --bound tokens(x)"},
+	{"--examination: ", "explore NET --examination Beauty"},
+	{"two properties have the name always deadlock",
+		"explore NET --always deadlock --always deadlock"},
+	{"--engine symbolic and --max-states exclude", "explore NET --engine symbolic --max-states 2"},
+	{"--engine symbolic and --order exclude", "explore NET --engine symbolic --order bfs"},
+
+	{"--timeout-lost must be positive", "run -n 1 --timeout-lost -1s -- true"},
+	{"--timeout must be positive", "run -n 1 --timeout -1s -- true"},
+	{"need --rendezvous HOST:PORT", "run -n 1 --node-rank 1 -- true"},
+	{"need --rendezvous HOST:PORT", "run -n 1 --token-file TEXT -- true"},
+	{"must be 0 to --nnodes minus 1, not -1 of 2",
+		"run -n 1 --rendezvous h:80 --nnodes 2 --node-rank -1 -- true"},
+	{"--nnodes must be 1 to 65536, not 65537", "run -n 1 --rendezvous h:80 --nnodes 65537 -- true"},
+	{"the port must be 1 to 65535", "run -n 1 --rendezvous h:0 -- true"},
+	{"is no HOST:PORT", "run -n 1 --rendezvous h: -- true"},
+	{"unknown flag: --mpi-rnk\n", "doctor --mpi-rnk"},
+	{"--json must be true or false", "doctor --json=perhaps"},
+}
+
+// TestRefusedFlags: what makes no sense is wrong usage, says why, and neither starts nor writes
+// anything.
+func TestRefusedFlags(t *testing.T) {
+	net, text := familyHere(t, "dekker", 2), writeFile(t, "text", "a\tb\n")
+	for _, c := range refusedFlags {
+		var args []string
+		for _, word := range strings.Fields(c[1]) {
+			args = append(args, strings.NewReplacer("TEXT", text, "NET", net).Replace(word))
+		}
+		refusedHere(t, exitUsage, c[0], args...)
+	}
+	left, err := os.ReadDir(filepath.Dir(text))
+	if after, readErr := os.ReadFile(text); err != nil || readErr != nil || len(left) != 1 ||
+		string(after) != "a\tb\n" {
+		t.Errorf("%v are there, %q, %v %v", left, after, err, readErr)
+	}
+}
+
+// TestUsageNamesTheCommand: after wrong usage the help of that command is named, and after other
+// failures none.
+func TestUsageNamesTheCommand(t *testing.T) {
+	here(t, "bench", "--runs", "0").has(t, exitUsage, "\nRun 'farhash bench --help' for usage.\n")
+	here(t, "nonsense").has(t, exitUsage, "\nRun 'farhash --help' for usage.\n")
+	here(t, "explore", "no/such").has(t, exitFailure, "farhash: ", "!for usage")
+	here(t, "explore", "no/such", "--json", "--mcc").has(t, exitUsage, "exclude each other")
+}
+
+// TestReport: which exit code an error has.
+func TestReport(t *testing.T) {
+	root := newRoot()
+	for _, c := range []struct {
+		err  error
+		code int
+	}{
+		{nil, 0}, {errors.New("x"), exitFailure}, {usage(errors.New("x")), exitUsage},
+		{failure(errors.New("x")), exitFailure}, {usage(failure(errors.New("x"))), exitFailure},
+		{&exitError{code: exitIncomplete}, exitIncomplete},
+		{&exitError{code: exitTerminate, err: errors.New("x")}, exitTerminate},
+		{&exitError{code: exitIncomplete, err: &rma.RankError{Rank: 1}}, exitLost},
+		{errors.New(`unknown command "x"`), exitUsage},
+	} {
+		if code := report(root, c.err); code != c.code {
+			t.Errorf("%v: exit code %d, want %d", c.err, code, c.code)
+		}
+	}
+	if usage(nil) != nil {
+		t.Error("no error is wrong usage")
+	}
+}
+
+// TestExitFor: which exit code a result has.
+func TestExitFor(t *testing.T) {
+	signalled := func(s os.Signal) func() os.Signal { return func() os.Signal { return s } }
+	f := &exploreFlags{}
+	for _, c := range []struct {
+		res    explore.Result
+		caught os.Signal
+		code   int
+	}{
+		{explore.Result{Complete: true}, nil, 0},
+		{explore.Result{Reason: explore.Decided}, nil, 0},
+		{explore.Result{Complete: true, Reason: explore.Resumed}, nil, 0},
+		{explore.Result{Reason: explore.MemoryFull}, nil, exitIncomplete},
+		{explore.Result{Reason: explore.LimitReached}, nil, exitIncomplete},
+		{explore.Result{Reason: explore.Interrupted}, syscall.SIGINT, exitInterrupt},
+		{explore.Result{Reason: explore.Interrupted}, syscall.SIGTERM, exitTerminate},
+		{explore.Result{Reason: explore.Interrupted}, nil, exitInterrupt},
+		{explore.Result{Reason: explore.RankLost}, nil, exitLost},
+		{explore.Result{Reason: "moon"}, nil, exitFailure},
+		{explore.Result{Complete: true, Live: &explore.Liveness{Reason: explore.MemoryFull}}, nil,
+			exitIncomplete},
+		{explore.Result{Complete: true, Live: &explore.Liveness{}}, nil, 0},
+		{explore.Result{Complete: true, Live: &explore.Liveness{Reason: explore.RankLost,
+			Detail: "rank 1"}}, nil, exitLost},
+		{explore.Result{Complete: true, Swept: &explore.Swept{Reason: explore.Interrupted}},
+			syscall.SIGTERM, exitTerminate},
+		{explore.Result{Complete: true, Live: &explore.Liveness{Reason: explore.MemoryFull},
+			Swept: &explore.Swept{}}, nil, exitIncomplete},
+	} {
+		code := 0
+		var exit *exitError
+		if err := f.exitFor(&c.res, signalled(c.caught)); errors.As(err, &exit) {
+			code = exit.code
+		}
+		if code != c.code {
+			t.Errorf("%+v: exit code %d, want %d", c.res, code, c.code)
+		}
+	}
+}
+
+// TestOtherNet: a checkpoint of another net is named, and the bits of its markings where they
+// differ.
+func TestOtherNet(t *testing.T) {
+	for want, ids := range map[string][2]string{
+		"--resume: f belongs to another net (its markings have 7 bits, and markings of this " +
+			"one 8)": {"a, 7 bits, 1", "b, 8 bits, 1"},
+		"--resume: f belongs to another net":  {"a, 8 bits, 1", "b, 8 bits, 1"},
+		"--resume: f belongs to another net ": {"moon", "b, 8 bits, 1"},
+	} {
+		err := otherNet(&explore.OtherModelError{Path: "f", Have: ids[0], Want: ids[1]})
+		if err.Error() != strings.TrimSpace(want) {
+			t.Errorf("%q: %v", ids, err)
+		}
+	}
+}
+
+// TestLostSaysHowToContinue: after the loss of a rank the command that continues is one for a
+// shell, and the one that was given, without what excludes --resume.
+func TestLostSaysHowToContinue(t *testing.T) {
+	before := os.Args
+	defer func() { os.Args = before }()
+	os.Args = []string{"my farhash"}
+	found, rest, err := newRoot().Find([]string{"explore", "--order", "any", "--trace=deadlock",
+		"--resume", "old", "-n", "3", "--check", "--always", "x's"})
+	if err == nil {
+		err = found.ParseFlags(rest)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := resumeCommand(found, "a net")
+	for _, part := range []string{"'my farhash' explore 'a net' ", "--order=any ", "--ranks=3 ",
+		"--check "} {
+		if !strings.Contains(command, part) {
+			t.Errorf("%q is not in %q", part, command)
+		}
+	}
+	if strings.Contains(command, "resume") || strings.Contains(command, "trace") {
+		t.Errorf("%q", command)
+	}
+	for word, want := range map[string]string{"a-b_c=./:,+@%9Z": "a-b_c=./:,+@%9Z", "": "",
+		"it's": `'it'\''s'`, "$x": "'$x'", "a b": "'a b'", "é": "'é'"} {
+		if got := quote(word); got != want {
+			t.Errorf("%q is quoted as %q, want %q", word, got, want)
+		}
+	}
+	for says, c := range map[string]struct {
+		f   exploreFlags
+		res explore.Result
+	}{
+		"which has 7 states, on any number of hosts and ranks:\n  C --resume=saved": {
+			exploreFlags{resumeCommand: "C ", checkpoint: "saved"},
+			explore.Result{Saved: "saved", SavedStates: 7}},
+		"there is no checkpoint yet": {exploreFlags{checkpoint: "saved"}, explore.Result{}},
+		"nothing was saved":          {exploreFlags{}, explore.Result{}},
+	} {
+		if err := c.f.lost(&c.res); !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
+
+// TestBrief: long values are cut, and so is a long message.
+func TestBrief(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for message, most := range map[string]int{`flag "` + long + `" is wrong`: 500,
+		strings.Repeat("word ", 10000): 3000} {
+		if got := brief(message); len(got) > most || got[:4] != message[:4] {
+			t.Errorf("%d bytes of %d: %.100s", len(got), len(message), got)
+		}
+	}
+	for _, message := range []string{`no "x"`, strings.Repeat("word ", 3000)} {
+		if got := brief(message); got != message {
+			t.Errorf("%.100q was changed", message)
+		}
+	}
+}
+
+// TestCompletion: shells are told which files a command takes, and not after it has one.
+func TestCompletion(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"pnml\n:8\n", []string{"explore", ""}}, {":4\n", []string{"explore", "x", ""}},
+		{"ldd\nbdd\n:8\n", []string{"symbolic", ""}}, {":4\n", []string{"symbolic", "x", ""}},
+		{"bfs\nany\n:4\n", []string{"explore", "--order", ""}}, {":4\n", []string{"bench", ""}},
+		{"auto\nexplicit\nsymbolic\n:4\n", []string{"explore", "--engine", ""}},
+		{":0\n", []string{"explore", "--checkpoint", ""}},
+		{":4\n", []string{"explore", "--mem", ""}},
+	} {
+		if o := here(t, append([]string{"__complete"}, c.args...)...); o.stdout != c.want {
+			t.Errorf("%q: %q, want %q", c.args, o.stdout, c.want)
+		}
+	}
+}
+
+// TestHelpIsFolded: lines of help have 105 columns at most.
+func TestHelpIsFolded(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		o := here(t, cmd.Name(), "--help")
+		for line := range strings.Lines(o.stdout) {
+			if len(line) > 106 || o.code != 0 {
+				t.Errorf("%s, exit code %d: %q", cmd.Name(), o.code, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/big"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/diagram"
+	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/symbolic"
+)
+
+// TestSymbolicForms: what is printed of sets of markings whose arcs are not counted, whose traces
+// are cut, or for which memory is full.
+func TestSymbolicForms(t *testing.T) {
+	place, marking := uint64(3), uint64(4)
+	whole := symbolicAnswer{Complete: true, States: big.NewInt(5), Deadlocks: big.NewInt(1),
+		MaxTokensPlace: &place, MaxTokensMarking: &marking, Arcs: big.NewInt(6)}
+	uncounted, cut, full := whole, whole, whole
+	uncounted.Arcs = nil
+	cut.TracesCut, cut.traced = true, "deadlock"
+	full.TracesCut, full.full, full.traced = true, true, "deadlock"
+	none := symbolicAnswer{Reason: "memory full", detail: ": give more", traced: "deadlock"}
+	for _, c := range []struct {
+		a         symbolicAnswer
+		mcc, text []string
+	}{
+		{whole, []string{"STATES 5 ", "TRANSITIONS 6 ", "PER_MARKING 4 ", "IN_PLACE 3 "},
+			[]string{"arcs ", "6\n", "!INCOMPLETE", "max tokens in a place    3\n"}},
+		{uncounted, []string{"TRANSITIONS -1 "}, []string{"not counted: it would take too long\n"}},
+		{cut, nil, []string{tracesCut, "!MEMORY FULL", "!no deadlock"}},
+		{full, nil, []string{"MEMORY FULL before all traces", "!INTERRUPTED", "!no deadlock"}},
+		{none, []string{"CANNOT_COMPUTE\n", "!STATE_SPACE"},
+			[]string{"INCOMPLETE: memory full: give more\n", "!states", "!no deadlock"}},
+	} {
+		var mcc, text bytes.Buffer
+		c.a.printMCC(&mcc)
+		c.a.printText(&text)
+		outcome{stdout: mcc.String()}.has(t, 0, c.mcc...)
+		outcome{stdout: text.String()}.has(t, 0, c.text...)
+	}
+}
+
+// TestFinishSymbolic: which exit code the end of a symbolic exploration has.
+func TestFinishSymbolic(t *testing.T) {
+	net := &petri.Net{Name: "n"}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	caught := func() os.Signal { return os.Interrupt }
+	properties := []property.Property{{Name: "P"}}
+	res := func(cut error) *diagram.Result {
+		return &diagram.Result{States: big.NewInt(1), Deadlocks: big.NewInt(0), TracesCut: cut}
+	}
+	for what, c := range map[string]struct {
+		ctx  context.Context
+		res  *diagram.Result
+		err  error
+		code int
+	}{
+		"complete":         {t.Context(), res(nil), nil, 0},
+		"memory full":      {t.Context(), nil, &symbolic.FullError{Nodes: 7}, exitIncomplete},
+		"not supported":    {t.Context(), nil, &diagram.UnsupportedError{}, exitUsage},
+		"interrupted":      {stopped, nil, context.Canceled, exitInterrupt},
+		"another failure":  {t.Context(), nil, errors.New("x"), exitFailure},
+		"traces, memory":   {t.Context(), res(&symbolic.FullError{}), nil, exitIncomplete},
+		"traces, a signal": {stopped, res(context.Canceled), nil, exitInterrupt},
+	} {
+		out := writeFile(t, "out", "")
+		file, err := os.OpenFile(out, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout := os.Stdout
+		os.Stdout = file
+		f := &exploreFlags{json: jsonObject}
+		err = f.finishSymbolic(c.ctx, caught, net, properties, nil, c.res, c.err)
+		os.Stdout = stdout
+		code := 0
+		if exit := (*exitError)(nil); errors.As(err, &exit) {
+			code = exit.code
+		} else if err != nil {
+			code = exitFailure
+		}
+		text, readErr := os.ReadFile(out)
+		silent := c.code == exitUsage || c.code == exitFailure
+		if code != c.code || readErr != nil || (len(text) == 0) != silent {
+			t.Errorf("%s: exit code %d, want %d: %v %s", what, code, c.code, err, text)
+		}
+		if unknown := `"properties":[{"name":"P","answer":null}]`; c.res == nil && !silent &&
+			!strings.Contains(string(text), unknown) {
+			t.Errorf("%s: %s", what, text)
+		}
+		if file.Close() != nil {
+			t.Error("not closed")
+		}
+	}
+}
+
+// TestSymbolicMemory: memory that is given is for all ranks, and memory that is found for those of
+// this host.
+func TestSymbolicMemory(t *testing.T) {
+	share := diagram.Share{All: 4, Here: 2}
+	if mem, err := memoryOfRank(share, 400); mem != 100 || err != nil {
+		t.Errorf("a rank of 4 has %d of 400 bytes, %v", mem, err)
+	}
+	all, err := memoryFor(0)
+	mem, ofErr := memoryOfRank(share, 0)
+	if err != nil || ofErr != nil || mem < all/4 || mem > all/4*3 {
+		t.Errorf("a rank of 2 here has %d of %d bytes, %v %v", mem, all, err, ofErr)
+	}
+	if mem, err := memoryFor(7); mem != 7 || err != nil {
+		t.Errorf("%d of 7 bytes, %v", mem, err)
+	}
+}
