@@ -23,21 +23,26 @@ const rightSuffix = "OverlayRight"
 // An assembled function begins at a line of its own: TEXT ·search(SB), NOSPLIT, $0-8.
 var textLine = regexp.MustCompile(`(?m)^TEXT ·(\w+)\(SB\)`)
 
-// kernelOf is the kernel of a file, or nil if no mutant changes it.
-func kernelOf(name, text string, mutants []*mutant) *kernel {
-	k := &kernel{name: name}
-	for _, m := range mutants {
-		if m.changes(name) {
-			k.mutants = append(k.mutants, m)
+// kernelsOf has the kernels of the files in assembly that mutants change, by the names of the
+// files.
+func kernelsOf(sources []source, mutants []*mutant) map[string]*kernel {
+	kernels := map[string]*kernel{}
+	for _, src := range sources {
+		k := &kernel{name: src.base()}
+		for _, m := range mutants {
+			if m.changes(k.name) && !m.alone {
+				k.mutants = append(k.mutants, m)
+			}
 		}
+		if len(k.mutants) == 0 || filepath.Ext(k.name) != ".s" {
+			continue
+		}
+		for _, match := range textLine.FindAllStringSubmatch(src.text, -1) {
+			k.functions = append(k.functions, match[1])
+		}
+		kernels[k.name] = k
 	}
-	if len(k.mutants) == 0 {
-		return nil
-	}
-	for _, match := range textLine.FindAllStringSubmatch(text, -1) {
-		k.functions = append(k.functions, match[1])
-	}
-	return k
+	return kernels
 }
 
 // copies writes the file of the kernel, and a copy with each mutant.

@@ -40,6 +40,7 @@
 //	args: -seeds 500         more flags for the test
 //	seed: 857                the test is tried with this seed first
 //	tags: ucx                build tags of the test
+//	build: alone             the mutant is compiled by itself, for a test that reads machine code
 //
 // A mutant of a function, in Go or C, is selected by a switch: the function is copied, the copy is
 // changed, and the function calls the copy while the environment variable OVERLAY_MUTANT has the

@@ -204,19 +204,21 @@ func overlayPackage(dir string, static *mutant, write func(path, text string) er
 		return err
 	}
 	s := newSwitches(mutants)
+	if static == nil {
+		s.kernels = kernelsOf(sources, mutants)
+	}
 	name := ""
 	for _, src := range sources {
-		kernel := kernelOf(src.base(), src.text, mutants)
 		text := src.text
 		switch filepath.Ext(src.path) {
 		case ".go":
-			text, err = s.withMutants(src, sources)
+			text, err = s.withMutants(src)
 			text = s.withMarks(filepath.Base(dir), text)
 		case ".c":
 			text, err = withMutantsInC(src.base(), text, mutants)
 		case ".s":
-			if kernel != nil {
-				err = kernel.copies(s, dir, text, write)
+			if k := s.kernels[src.base()]; k != nil {
+				err = k.copies(s, dir, text, write)
 			}
 		}
 		if err == nil && text != src.original {

@@ -17,6 +17,7 @@ type mutant struct {
 	args  []string
 	seed  string // of the schedule that noticed the mutant last, or empty
 	tags  string
+	alone bool // it is compiled by itself
 	hunks []hunk
 	line  int // where it is in its file
 }
@@ -28,10 +29,10 @@ type hunk struct {
 	old, new []string
 }
 
-// static reports whether the mutant has to be compiled by itself: it changes a file that is not in
-// assembly, outside functions.
+// static reports whether the mutant has to be compiled by itself: it says so, or it changes a file
+// that is not in assembly, outside functions.
 func (m *mutant) static() bool {
-	return slices.ContainsFunc(m.hunks, func(h hunk) bool {
+	return m.alone || slices.ContainsFunc(m.hunks, func(h hunk) bool {
 		return h.function == "" && filepath.Ext(h.file) != ".s"
 	})
 }
@@ -107,6 +108,10 @@ func addLine(all *[]*mutant, dir string, n int, line string) error {
 		m.seed = value
 	case "tags":
 		m.tags = value
+	case "build":
+		if m.alone = value == "alone"; !m.alone {
+			return fmt.Errorf("%q, want build: alone", line)
+		}
 	case "func":
 		file, function, _ := strings.Cut(value, " ")
 		if function == "" {

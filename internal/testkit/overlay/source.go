@@ -39,6 +39,7 @@ func replaced(text string, edits []edit) string {
 // switches has the variables that the sources of a package use, by name.
 type switches struct {
 	all         []*mutant
+	kernels     map[string]*kernel
 	marks, used map[string]string // used: of mutants
 }
 
@@ -68,7 +69,7 @@ func (s *switches) withMarks(pkg, text string) string {
 
 // withMutants has, for each mutant, a copy of the functions that it changes, which these call while
 // the mutant is switched on.
-func (s *switches) withMutants(src source, sources []source) (string, error) {
+func (s *switches) withMutants(src source) (string, error) {
 	files := token.NewFileSet()
 	tree, err := parser.ParseFile(files, src.path, src.text, parser.ParseComments)
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *switches) withMutants(src source, sources []source) (string, error) {
 		}
 		name, calls := functionName(fn), ""
 		body := src.text[offset(fn.Pos()):offset(fn.End())]
-		if k := s.kernelWith(fn, src, sources); k != nil {
+		if k := s.kernelWith(fn, src); k != nil {
 			at := offset(fn.Name.Pos()) - offset(fn.Pos())
 			text, declarations := k.dispatched(s, fn, body, at)
 			edits = append(edits, edit{offset(fn.End()), offset(fn.End()), text})
@@ -116,12 +117,9 @@ func (s *switches) withMutants(src source, sources []source) (string, error) {
 }
 
 // kernelWith is the kernel that has the function which fn declares, or nil.
-func (s *switches) kernelWith(fn *ast.FuncDecl, src source, sources []source) *kernel {
-	for _, other := range sources {
-		if filepath.Ext(other.path) != ".s" {
-			continue
-		}
-		if k := kernelOf(other.base(), other.text, s.all); k != nil && k.declares(src.base(), fn) {
+func (s *switches) kernelWith(fn *ast.FuncDecl, src source) *kernel {
+	for _, k := range s.kernels {
+		if k.declares(src.base(), fn) {
 			return k
 		}
 	}

@@ -89,7 +89,7 @@ func inTree(t *testing.T, args ...string) (out string, fine bool) {
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "MAKEFLAGS=")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "MAKEFLAGS=")
 	text, err := cmd.CombinedOutput()
 	return string(text), err == nil
 }
