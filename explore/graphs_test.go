@@ -46,7 +46,7 @@ func TestThinLevels(t *testing.T) {
 func TestWideLevel(t *testing.T) {
 	for _, s := range settings(1, 4) {
 		n := uint64(70_000)
-		if s.ranks == 1 || s.hidden {
+		if s.ranks == 1 || s.hidden || testing.Short() {
 			n = 5000
 		}
 		mustCount(t, s, star(n), wantStar(n, s.opts.Order))
@@ -56,7 +56,7 @@ func TestWideLevel(t *testing.T) {
 // States that end in zeros are found and traced as others are.
 func TestPaddedStates(t *testing.T) {
 	bits := 9
-	if invariant.Enabled {
+	if invariant.Enabled || testing.Short() {
 		bits = 7
 	}
 	for _, words := range []int{2, 3, 65, 512} {
@@ -82,8 +82,8 @@ func TestPaddedStates(t *testing.T) {
 
 func TestLongStates(t *testing.T) {
 	bits := 11
-	if invariant.Enabled {
-		bits = 9
+	if invariant.Enabled || testing.Short() {
+		bits = 8
 	}
 	for _, words := range []int{2, 17, 64, 65, 512} {
 		for _, hidden := range []bool{false, true} {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/invariant"
+	seeds "github.com/farhash/farhash/internal/testkit/replay"
 )
 
 // tightMem is the least memory there is. With states of tightWords words the table
@@ -30,10 +30,7 @@ func tightSettings(hidden bool, ranks ...int) []setting {
 // All ranks grow the table together, again and again.
 func TestGrowth(t *testing.T) {
 	const bits = 12
-	rounds := 6
-	if invariant.Enabled {
-		rounds = 3
-	}
+	rounds := seeds.Often(3, 6)
 	for round := range rounds {
 		for _, s := range append(tightSettings(false, 1, 2, 4), tightSettings(true, 4)...) {
 			if s.opts.Check = round == 0; s.hidden && round != 0 {
@@ -51,10 +48,13 @@ func TestGrowth(t *testing.T) {
 // The tables of trees grow, the table of nodes more often.
 func TestGrowthOfTrees(t *testing.T) {
 	bits := 13
-	if invariant.Enabled {
+	if testing.Short() {
 		bits = 12
 	}
 	for _, words := range []int{2, 5} {
+		if words > 2 && testing.Short() {
+			break
+		}
 		for _, s := range settings(1, 4) {
 			if s.opts.Encoding != explore.EncodingTree {
 				continue

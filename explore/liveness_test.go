@@ -203,7 +203,7 @@ func TestLivenessOfRandomGraphs(t *testing.T) {
 func TestLivenessOfManyStates(t *testing.T) {
 	for _, s := range liveSettings() {
 		bits := 14
-		if s.hidden || s.hosts > 1 {
+		if s.hidden || s.hosts > 1 || testing.Short() {
 			bits = 10
 		}
 		m := &labelled{graph: *doubling(bits), labels: func(s uint64) uint64 {
