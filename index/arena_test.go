@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -55,7 +56,7 @@ func hybridRecords(rng *rand.Rand, cfg Config, n, near int) (all []Record) {
 // memory, after one-sided reads, opened from a file and loaded from it. Short records are in slots,
 // and long ones alone in the heap.
 func TestHybrid(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(replay.Often(24, 60)) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		cfg := Config{KeySize: 4 + rng.IntN(40), ValueSize: rng.IntN(300), Storage: Hybrid,
 			Load: 0.3 + 0.65*rng.Float64(), VariableKeys: seed%3 != 0, Variable: seed%3 != 1}

@@ -207,7 +207,7 @@ func TestDefaultSurvivesChurn(t *testing.T) {
 	const ranks, slots = 2, 1024
 	calls := replay.Often(20, 100) * slots // of each rank
 	if testing.Short() || memory.RaceEnabled {
-		calls = 10 * slots
+		calls = 4 * slots
 	}
 	for _, e := range slices.Concat(engines[:2], carriers) { // a simulated one takes too long
 		for _, items := range []uint64{2 * slots, slots / 2} {

@@ -15,7 +15,11 @@ import (
 // TestEndsAnywhere: in whatever phase the context ends, the next look at it is the last one. Where
 // traces alone are left, the answers stay.
 func TestEndsAnywhere(t *testing.T) {
-	net, err := petri.Family("philosophers", 40)
+	size := 40
+	if testing.Short() {
+		size = 10
+	}
+	net, err := petri.Family("philosophers", size)
 	must(t, err)
 	properties := []property.Property{{Kind: property.Live}, {Kind: property.Bound,
 		Sum: property.Sum{Terms: []property.Term{{Place: 1, Weight: 1}, {Place: 7, Weight: 1}}}}}

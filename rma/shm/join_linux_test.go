@@ -48,9 +48,9 @@ func TestBadConfig(t *testing.T) {
 func TestMissingRanks(t *testing.T) {
 	dir := lab.TempFolder(t)
 	cfg := Config{Size: 4, Job: "missing", Dir: dir, Timeout: never}
-	first := make(chan error)
+	first, cfg0 := make(chan error), cfg
 	go func() {
-		_, err := Join(t.Context(), cfg)
+		_, err := Join(t.Context(), cfg0)
 		first <- err
 	}()
 	watch, _ := awaitFile(t, filePath(dir, "missing", "ctl"))

@@ -11,18 +11,25 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/farhash/farhash/internal/testkit/patience"
 )
 
-// A mutant that makes its test endless is noticed. Its test ends after slowdown times as long as
-// without the mutant, and not before leastLimit.
+// A mutant that makes its test endless is noticed. Its test ends when it has taken slowdown times
+// as much time, or time of a processor, as without the mutant, and the least of either. The time
+// is that of package patience.
 const (
-	slowdown   = 20
-	leastLimit = 30 * time.Second
+	slowdown  = 20
+	leastTime = 30 * time.Second
+	leastCPU  = 10 * time.Second
 )
+
+// A limit is how long a test may take.
+type limit struct{ time, cpu time.Duration }
+
+// noLimit is for tests without a mutant.
+var noLimit = limit{time: time.Hour}
 
 // A notice runs the tests of mutants.
 type notice struct {
@@ -127,24 +134,24 @@ func (n *notice) turn(fn func()) {
 
 // test runs the test of some mutants, first without a mutant, then with each.
 func (n *notice) test(binary string, mutants []*mutant) {
-	var limit time.Duration
+	var most limit
 	var err error
-	n.turn(func() { limit, err = n.passes(binary, mutants) })
+	n.turn(func() { most, err = n.passes(binary, mutants) })
 	if err != nil {
 		n.fail(err)
 		return
 	}
 	var running sync.WaitGroup
 	for _, m := range mutants {
-		running.Go(func() { n.turn(func() { n.one(binary, m, limit) }) })
+		running.Go(func() { n.turn(func() { n.one(binary, m, most) }) })
 	}
 	running.Wait()
 }
 
 // one runs the test of a mutant with it in place, and prints how long it took and how much time of
 // processors.
-func (n *notice) one(binary string, m *mutant, limit time.Duration) {
-	r := n.noticed(binary, m, limit)
+func (n *notice) one(binary string, m *mutant, most limit) {
+	r := n.noticed(binary, m, most)
 	fmt.Printf("%7.1f s %7.1f s CPU  %-5v %s%s\n", r.wall.Seconds(), r.cpu.Seconds(), r.err == nil,
 		m.name, r.remark)
 	if r.err != nil {
@@ -155,6 +162,7 @@ func (n *notice) one(binary string, m *mutant, limit time.Duration) {
 // A result is one of a test of a mutant, or of several one after the other.
 type result struct {
 	wall, cpu time.Duration
+	patient   time.Duration // wall, as it would be on a machine that is not loaded
 	out       []byte
 	passed    bool
 	remark    string
@@ -169,7 +177,7 @@ func (r *result) add(other result) {
 
 // noticed runs the test of m with m in place. The test has to fail. The seed that noticed m the
 // last time is tried before all others.
-func (n *notice) noticed(binary string, m *mutant, limit time.Duration) (r result) {
+func (n *notice) noticed(binary string, m *mutant, most limit) (r result) {
 	if m.static() {
 		own, err := os.MkdirTemp(n.folder, "static")
 		if err == nil {
@@ -183,10 +191,10 @@ func (n *notice) noticed(binary string, m *mutant, limit time.Duration) (r resul
 		}
 	}
 	if m.seed != "" {
-		r.add(execute(binary, m, m.name, limit, "-seed", m.seed))
+		r.add(execute(binary, m, m.name, most, "-seed", m.seed))
 	}
 	if m.seed == "" || r.passed {
-		r.add(execute(binary, m, m.name, limit, m.args...))
+		r.add(execute(binary, m, m.name, most, m.args...))
 		if seed := seedIn(r.out); seed != "" && !r.passed {
 			m.seed = seed
 			r.remark = "; its line would be seed: " + seed
@@ -233,28 +241,30 @@ func (n *notice) compile(folder, overlay, dir, tags string) (string, error) {
 // passes runs the test of some mutants without a mutant, as a test that fails then would notice
 // nothing. The limit is for the test with a mutant. The schedules that noticed a mutant the last
 // time stand for all others: that these pass is tested elsewhere.
-func (n *notice) passes(binary string, mutants []*mutant) (limit time.Duration, err error) {
+func (n *notice) passes(binary string, mutants []*mutant) (most limit, err error) {
 	m := mutants[0]
 	var runs []result
 	done := map[string]bool{}
 	for _, m := range mutants {
 		if m.seed != "" && !done[m.seed] {
 			done[m.seed] = true
-			runs = append(runs, execute(binary, m, "", time.Hour, "-seed", m.seed))
+			runs = append(runs, execute(binary, m, "", noLimit, "-seed", m.seed))
 		}
 	}
 	if len(runs) == 0 {
-		runs = append(runs, execute(binary, m, "", time.Hour, fewSeeds(m.args)...))
+		runs = append(runs, execute(binary, m, "", noLimit, fewSeeds(m.args)...))
 	}
+	most = limit{leastTime, leastCPU}
 	for _, r := range runs {
-		limit = max(limit, r.wall)
+		most.time = max(most.time, slowdown*r.patient)
+		most.cpu = max(most.cpu, slowdown*r.cpu)
 		if r.passed && !bytes.Contains(r.out, []byte("--- PASS")) {
-			return 0, fmt.Errorf("%s of %s does not run, or is skipped", m.test, m.dir)
+			return most, fmt.Errorf("%s of %s does not run, or is skipped", m.test, m.dir)
 		} else if !r.passed {
-			return 0, fmt.Errorf("%s of %s fails without a mutant:\n%s", m.test, m.dir, r.out)
+			return most, fmt.Errorf("%s of %s fails without a mutant:\n%s", m.test, m.dir, r.out)
 		}
 	}
-	return max(leastLimit, slowdown*limit), nil
+	return most, nil
 }
 
 // fewSeeds are the flags of a test without those that have it run often.
@@ -273,27 +283,27 @@ func fewSeeds(args []string) []string {
 }
 
 // execute runs the test of m while the mutant of that name is on.
-func execute(binary string, m *mutant, name string, limit time.Duration, args ...string) result {
+func execute(binary string, m *mutant, name string, most limit, args ...string) result {
 	cmd := exec.Command(binary, append([]string{"-test.v", "-test.failfast", "-test.timeout=0",
 		"-test.run", testPattern(m.test)}, args...)...)
 	cmd.Dir = m.dir
 	cmd.Env = append(os.Environ(), variableName+"="+name)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second // a process that a test has started may hold the output
-	start := time.Now()
+	inGroup(cmd)
+	start, clock := time.Now(), patience.NewClock()
 	if err := cmd.Start(); err != nil {
 		return result{err: err}
 	}
-	stop := patience.AfterFunc(limit, func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	})
+	limitCPU(cmd, most.cpu)
+	stop := patience.AfterFunc(most.time, func() { killGroup(cmd) })
 	err := cmd.Wait()
 	stop()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that the test has left
-	return result{wall: time.Since(start), out: out.Bytes(), passed: err == nil,
-		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	killGroup(cmd) // processes that the test has left
+	return result{wall: time.Since(start), patient: clock.Elapsed(), out: out.Bytes(),
+		passed: err == nil,
+		cpu:    cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
 // testPattern has -run match whole names.

@@ -32,7 +32,7 @@ func execTest(args []string) int {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin = os.Stdin
 	cmd.WaitDelay = 5 * time.Second // a process that the test has left may hold the output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	endWithThread(cmd)
 	reader, writer := io.Pipe()
 	var output bytes.Buffer
 	cmd.Stdout = io.MultiWriter(os.Stdout, writer, &output)

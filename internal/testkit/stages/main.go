@@ -38,6 +38,9 @@ func run(names []string, beside int, limit time.Duration) error {
 	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(logs, 0o777); err != nil {
+		return err
+	}
 	defer os.RemoveAll(folder)
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
@@ -54,7 +57,7 @@ func run(names []string, beside int, limit time.Duration) error {
 			<-turns
 			continue
 		}
-		fmt.Printf("stage %s\n", name)
+		fmt.Printf("stage %s: its output goes to %s/%s.log\n", name, logs, name)
 		running.Go(func() {
 			all[i].run(self, limit, beside > 1)
 			<-turns

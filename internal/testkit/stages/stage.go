@@ -20,6 +20,9 @@ import (
 // not begin with FARHASH_, as tests keep such variables from their ranks.
 const variableName = "STAGES_FOLDER"
 
+// logs is the folder with the output of each stage, which can be followed while it runs.
+const logs = "bin/stages"
+
 // A stage is a target of make.
 type stage struct {
 	name      string
@@ -35,17 +38,23 @@ func (s *stage) run(self string, limit time.Duration, atEnd bool) {
 	if s.err = os.Mkdir(s.folder, 0o700); s.err != nil {
 		return
 	}
+	log, err := os.Create(filepath.Join(logs, s.name+".log"))
+	if err != nil {
+		s.err = err
+		return
+	}
+	defer log.Close()
 	var output strings.Builder
 	cmd := exec.Command("make", "--keep-going", "--no-print-directory", s.name,
 		fmt.Sprintf("TESTFLAGS=-vet=off -exec '%s exec'", self))
 	cmd.Env = append(os.Environ(), variableName+"="+s.folder)
-	cmd.Stdout = io.MultiWriter(os.Stdout, &output)
+	cmd.Stdout = io.MultiWriter(log, &output, os.Stdout)
 	if atEnd {
-		cmd.Stdout = &output
+		cmd.Stdout = io.MultiWriter(log, &output)
 	}
 	cmd.Stderr = cmd.Stdout
 	cmd.WaitDelay = 5 * time.Second // a process that the stage has left may hold the output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	inGroup(cmd)
 	begin := time.Now()
 	s.err = s.wait(cmd, limit)
 	s.wall = time.Since(begin)
@@ -54,9 +63,8 @@ func (s *stage) run(self string, limit time.Duration, atEnd bool) {
 	}
 	s.output = output.String()
 	if atEnd {
-		fmt.Printf("stage %s:\n%s", s.name, s.output)
+		fmt.Printf("stage %s has ended:\n%s", s.name, s.output)
 	}
-	var err error
 	if s.outcomes, err = readOutcomes(s.folder); err != nil {
 		s.err = errors.Join(s.err, err)
 	}
@@ -68,7 +76,7 @@ func (s *stage) wait(cmd *exec.Cmd, limit time.Duration) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	toGroup := func(signal syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, signal) }
+	toGroup := func(signal syscall.Signal) { signalGroup(cmd, signal) }
 	var over atomic.Bool
 	stop := patience.AfterFunc(limit, func() {
 		over.Store(true)
