@@ -15,6 +15,9 @@ LAB = ./set ./cache ./index ./kv
 TESTFLAGS ?= -vet=off
 TEST = $(GO) test $(TESTFLAGS) -count=1 -timeout $(TIMEOUT)
 
+# What is dear is smaller in CI than in make nightly.
+SHORT = $(if $(TESTS_NIGHTLY),,-short)
+
 # For a hang, which go test reports with all stacks; a machine that is not busy stays far below.
 TIMEOUT = 6m
 
@@ -27,7 +30,7 @@ STAGES = $(GO) run ./internal/testkit/stages
 
 # What make test runs, and what CI runs.
 QUICK = test-plain
-CI = $(QUICK) test-race test-lab test-mutants test-mpi test-ucx test-clib cross spec-quick lint docs-check figures-check
+CI = $(QUICK) test-race test-mutants lint cross test-mpi test-lab test-clib spec-quick docs-check test-ucx figures-check
 
 # What runs in the night besides: everything at full length, and what is random for a while.
 NIGHTLY = $(filter-out test-race spec-quick,$(CI)) test-race-all spec nightly-soak nightly-torture nightly-fuzz
@@ -159,15 +162,15 @@ test-mpich: MPI = mpich
 test-mpich: MODULE = mpich
 test-openmpi test-mpich:
 	@if pkg-config --exists $(MODULE) 2>/dev/null; then export CGO_ENABLED=1; failed=0; \
-		set -x; $(TEST) -tags 'mpi $(MPI)' . ./rma/mpi/... || failed=1; \
-		$(TEST) -tags 'mpi $(MPI)' -run MPI ./cmd/farhash || failed=1; exit $$failed; \
+		set -x; $(TEST) $(SHORT) -tags 'mpi $(MPI)' . ./rma/mpi/... || failed=1; \
+		$(TEST) $(SHORT) -tags 'mpi $(MPI)' -run MPI ./cmd/farhash || failed=1; exit $$failed; \
 	else echo "tests of rma/mpi skipped for $(MPI): pkg-config knows no $(MODULE)"; fi
 
 test-ucx: ## run what needs UCX, where it is installed
 	@if pkg-config --exists ucx 2>/dev/null; then export CGO_ENABLED=1; failed=0; \
-		set -x; $(TEST) -tags ucx . ./rma/ucx || failed=1; \
-		$(TEST) -tags ucx -run UCX ./cmd/farhash || failed=1; \
-		(cd eval && $(TEST) -tags ucx ./net/...) || failed=1; exit $$failed; \
+		set -x; $(TEST) $(SHORT) -tags ucx . ./rma/ucx || failed=1; \
+		$(TEST) $(SHORT) -tags ucx -run UCX ./cmd/farhash || failed=1; \
+		(cd eval && $(TEST) $(SHORT) -tags ucx ./net/...) || failed=1; exit $$failed; \
 	else echo "tests of rma/ucx skipped: pkg-config knows no ucx (libucx-dev)"; fi
 
 # TESTS names some of scripts/rdma/tests.

@@ -43,9 +43,13 @@ func skipBeyond(t *testing.T, limits []Limit, name string) {
 	}
 }
 
-// Test checks an engine, as subtests of t.
+// Test checks an engine, as subtests of t. With -short it does so with the most ranks alone.
 func Test(t *testing.T, start Starter, limits ...Limit) {
-	for _, ranks := range rankCounts {
+	counts := rankCounts
+	if testing.Short() {
+		counts = counts[len(counts)-1:]
+	}
+	for _, ranks := range counts {
 		t.Run(fmt.Sprintf("ranks=%d", ranks), func(t *testing.T) {
 			for _, c := range cases {
 				t.Run(c.name, func(t *testing.T) {
