@@ -8,9 +8,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/farhash/farhash/check"
@@ -113,9 +115,13 @@ func startSearch(t *testing.T, args ...string) *command {
 	return startUntil(t, "plan: ", args...)
 }
 
-// startUntil starts the command and waits for a line on stderr that begins so.
+// startUntil starts the command and waits for a line on stderr that begins so. A program that was
+// started to ignore interrupts has its own ignore them too.
 func startUntil(t *testing.T, begins string, args ...string) *command {
 	t.Helper()
+	if signal.Ignored(syscall.SIGINT) {
+		t.Skip("the tests were started to ignore interrupts, as by & in a script")
+	}
 	c := newCommand(t, args...)
 	c.Stderr = nil
 	pipe, err := c.StderrPipe()

@@ -5,6 +5,7 @@ package launch
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -24,6 +25,11 @@ func startLauncher(t *testing.T, ranks int, role string) (*exec.Cmd, *transcript
 func startLauncherBy(t *testing.T, cmd *exec.Cmd, ranks int, role string) (*exec.Cmd,
 	*transcript) {
 	t.Helper()
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			t.Skipf("the tests were started to ignore %v, as by nohup or by & in a script", s)
+		}
+	}
 	out := newTranscript()
 	cmd.Env = append(os.Environ(),
 		roleVariable+"=launcher:"+strconv.Itoa(ranks)+":"+role)

@@ -73,11 +73,11 @@ func execTest(args []string) int {
 
 // runTest runs the test binary until it ends or its limit is over. Signals reach it as well.
 func runTest(cmd *exec.Cmd, limit time.Duration, o *outcome) error {
-	if err := cmd.Start(); err != nil {
+	passing, err := startPassing(cmd, func(s syscall.Signal) { _ = cmd.Process.Signal(s) })
+	if err != nil {
 		return err
 	}
-	stopPassing := passOn(func(s syscall.Signal) { _ = cmd.Process.Signal(s) })
-	defer stopPassing()
+	defer passing()
 	if limit > 0 {
 		var hung atomic.Bool
 		stop := patience.AfterFunc(limit, func() {
@@ -92,11 +92,16 @@ func runTest(cmd *exec.Cmd, limit time.Duration, o *outcome) error {
 	return cmd.Wait()
 }
 
-// passOn has fn called with each signal that would end this process, until stopped. A signal that a
-// terminal sends reaches the children by itself and a second time by fn, which does no harm.
-func passOn(fn func(syscall.Signal)) (stop func()) {
+// startPassing starts a command, and has fn called with each signal that would end this process,
+// until stopped. A signal that a terminal sends reaches the children by itself and a second time by
+// fn, which does no harm. As these signals are caught when the command starts, it ignores none of
+// them, even if this process was started to do so, as by nohup.
+func startPassing(cmd *exec.Cmd, fn func(syscall.Signal)) (stop func(), err error) {
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
 	go func() {
 		for s := range signals {
 			fn(s.(syscall.Signal))
@@ -105,7 +110,7 @@ func passOn(fn func(syscall.Signal)) (stop func()) {
 	return func() {
 		signal.Stop(signals)
 		close(signals)
-	}
+	}, nil
 }
 
 // withoutTimeout takes go test's limit out of the arguments. Stages keeps that limit itself, by a
@@ -124,14 +129,15 @@ func withoutTimeout(args []string) (without []string, limit time.Duration) {
 
 var (
 	failLine  = regexp.MustCompile(`^--- FAIL: (\S+) \(`)
-	stackLine = regexp.MustCompile(`^[\w./%-]+\.(Test\w+)\(`)
+	stackLine = regexp.MustCompile(`^[\w./%-]+\.(Test\w+)\(`) // also TestMain, which is none
 )
 
 // read finds the tests that failed in the output of a test binary. Of one that crashes or hangs
 // these are the tests in its stacks.
 func (o *outcome) read(output io.Reader) {
 	add := func(match [][]byte) {
-		if name := string(match[1]); !slices.Contains(o.Failed, name) {
+		name := string(match[1])
+		if name != "TestMain" && !slices.Contains(o.Failed, name) {
 			o.Failed = append(o.Failed, name)
 		}
 	}

@@ -73,19 +73,19 @@ func (s *stage) run(self string, limit time.Duration, atEnd bool) {
 // wait runs the command until it ends or the limit has passed. Ctrl-C reaches the command as well,
 // though it has a process group of its own.
 func (s *stage) wait(cmd *exec.Cmd, limit time.Duration) error {
-	if err := cmd.Start(); err != nil {
+	toGroup := func(signal syscall.Signal) { signalGroup(cmd, signal) }
+	stopPassing, err := startPassing(cmd, toGroup)
+	if err != nil {
 		return err
 	}
-	toGroup := func(signal syscall.Signal) { signalGroup(cmd, signal) }
 	var over atomic.Bool
 	stop := patience.AfterFunc(limit, func() {
 		over.Store(true)
 		toGroup(syscall.SIGQUIT) // has go test and tests print their stacks
 		time.AfterFunc(10*time.Second, func() { toGroup(syscall.SIGKILL) })
 	})
-	passed := passOn(toGroup)
-	err := cmd.Wait()
-	passed()
+	err = cmd.Wait()
+	stopPassing()
 	stop()
 	toGroup(syscall.SIGKILL) // processes that the stage has left
 	if over.Load() {

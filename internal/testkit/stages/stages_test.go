@@ -146,7 +146,8 @@ func TestWithoutTimeout(t *testing.T) {
 func TestRead(t *testing.T) {
 	for out, want := range map[string]outcome{
 		"--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/b (0.1s)\nFAIL\n": {Failed: []string{"TestA"}},
-		"SIGSEGV\nfake/core.TestB(0x1)\n\t/b_test.go:4\n":              {Failed: []string{"TestB"}},
+		"SIGSEGV\nfake/core.TestB(0x1)\n\t/b_test.go:4\nfake/core.TestMain(0x1)\n": {
+			Failed: []string{"TestB"}},
 		"WARNING: DATA RACE\n--- FAIL: TestC (0s)": {Race: true,
 			Failed: []string{"TestC"}},
 		"PASS\n": {},
