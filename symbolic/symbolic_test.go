@@ -193,7 +193,7 @@ func forPaces(t *testing.T, seeds int, test func(t *tester)) {
 	}{{"1 goroutine", 1, false}, {"3 goroutines", 3, false}, {"mirrored", 3, true}} {
 		for _, pace := range paces {
 			t.Run(fmt.Sprint(c.name, ", pace ", pace), func(t *testing.T) {
-				for seed := range uint64(replay.Often(seeds/2, seeds) / ((c.goroutines + 1) / 2)) {
+				for seed := range uint64(replay.Often(seeds, seeds) / ((c.goroutines + 1) / 2)) {
 					x := newTester(t, Config{pace: pace, Goroutines: c.goroutines,
 						eager: !c.mirrored}, seed)
 					x.s.workers[0].mirrored = c.mirrored
