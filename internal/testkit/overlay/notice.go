@@ -28,8 +28,8 @@ const (
 // A limit is how long a test may take.
 type limit struct{ time, cpu time.Duration }
 
-// noLimit is for tests without a mutant.
-var noLimit = limit{time: time.Hour}
+// rightLimit is for tests without a mutant, which end.
+var rightLimit = limit{time: 5 * time.Minute}
 
 // A notice runs the tests of mutants.
 type notice struct {
@@ -248,11 +248,11 @@ func (n *notice) passes(binary string, mutants []*mutant) (most limit, err error
 	for _, m := range mutants {
 		if m.seed != "" && !done[m.seed] {
 			done[m.seed] = true
-			runs = append(runs, execute(binary, m, "", noLimit, "-seed", m.seed))
+			runs = append(runs, execute(binary, m, "", rightLimit, "-seed", m.seed))
 		}
 	}
 	if len(runs) == 0 {
-		runs = append(runs, execute(binary, m, "", noLimit, fewSeeds(m.args)...))
+		runs = append(runs, execute(binary, m, "", rightLimit, fewSeeds(m.args)...))
 	}
 	most = limit{leastTime, leastCPU}
 	for _, r := range runs {
