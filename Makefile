@@ -71,13 +71,13 @@ run: build ## explore a net of 12 philosophers with two ranks
 setup: ## install what the tests need and the machine lacks
 	scripts/setup
 
-test: setup ## install what the tests need and run them once: four minutes
+test: setup ## install what the tests need and run them once: five minutes
 	$(STAGES) $(QUICK)
 
 # Some stages build in copies of the tree. With -trimpath what is compiled for one tree serves all.
 ci nightly: export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
-ci: setup ## run what a change has to pass: 20 minutes
+ci: setup ## run what a change has to pass: 35 minutes
 	$(STAGES) -beside 2 $(CI)
 
 # It notes the commit, from which CI counts what differs.
