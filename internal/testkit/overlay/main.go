@@ -89,8 +89,8 @@ func list(flag, value string, patterns ...string) ([]string, error) {
 	return strings.Split(strings.TrimSpace(string(out)), "\n"), nil
 }
 
-// changedSince are those of dirs whose package differs from the revision, with the packages that
-// such a package imports. They are all dirs if git does not know the revision.
+// changedSince keeps those of dirs whose package differs from the revision, and the packages that
+// these import. It keeps all dirs if git does not know the revision.
 func changedSince(revision string, dirs []string) ([]string, error) {
 	out, err := exec.Command("git", "diff", "--name-only", "--relative", revision, "--").Output()
 	if err != nil {

@@ -13,8 +13,8 @@
 //
 // # Tests that start processes
 //
-// A test that starts processes can fail because of what is outside of it. So when all stages have
+// A test that starts processes can fail for a reason outside the test. So when all stages have
 // ended, each such test that failed runs once more, alone. A second failure fails. If the test
-// passes, the report calls it FLAKY, and the run can still succeed. Which packages have such tests
-// is said in again.go. A data race is never tried again.
+// passes, the report calls it FLAKY, and the run can still succeed. The file
+// again.go names the packages with such tests. A data race is never tried again.
 package main
