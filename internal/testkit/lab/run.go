@@ -29,6 +29,9 @@ type run struct {
 // whole history follows.
 func (t *Table) Run(seed uint64, w io.Writer) (Summary, error) {
 	r := &run{table: t, schedule: draw(seed)}
+	if t.SleepNs > 0 {
+		r.schedule.sleep(seed, t.SleepNs)
+	}
 	if w != nil {
 		fmt.Fprintf(w, "%+v\n", r.schedule)
 	}

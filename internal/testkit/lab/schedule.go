@@ -78,6 +78,16 @@ func (s *schedule) cut(rng *rand.Rand) {
 		ToNs: from + 1 + rng.Int64N(programNs/4)}}
 }
 
+// sleep has ranks sleep now and then, for up to so long, and half of the schedules have gets that
+// take as long.
+func (s *schedule) sleep(seed uint64, ns int64) {
+	rng := rand.New(rand.NewPCG(seed, 0x51e))
+	s.opts.StallEvery, s.opts.StallNs = 20+rng.IntN(300), ns
+	if rng.IntN(2) == 0 {
+		s.opts.TearNs = ns
+	}
+}
+
 // faulty reports whether the engine may fail a call.
 func (s *schedule) faulty() bool {
 	return len(s.opts.Faults.Kills)+len(s.opts.Faults.Cuts) > 0

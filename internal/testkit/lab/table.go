@@ -22,6 +22,9 @@ type Table struct {
 	// nobody knows it. It needs no partitions. A nondeterministic model, say of a
 	// cache that may forget, comes from porcupine.NondeterministicModel.
 	Model porcupine.Model
+	// SleepNs is for how long a rank may sleep at a call of the engine, or a message be late, in
+	// every schedule: so long that others make many calls meanwhile. 0 is what the schedule draws.
+	SleepNs int64
 }
 
 // Client makes the calls of one rank on the table.
