@@ -433,13 +433,13 @@ func (a *arena) isClean(clean bool) {
 	a.clean = clean
 }
 
-// adopt has items of members that have ended, and that those held, be found by a sweep. It reports
-// how many members that were, since the beginning.
-func (a *arena) adopt() (members int, err error) {
+// adopt calls adoptFrom for members that have ended, so that a sweep finds what they held. It
+// reports how many members that were, since the beginning.
+func (a *arena) adopt(adoptFrom func(member int)) (members int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	err = a.shared.Adopt(func(member int) error {
-		a.adoptFrom(uint64(member))
+		adoptFrom(member)
 		return nil
 	})
 	return a.adopted, err

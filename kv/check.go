@@ -58,14 +58,17 @@ func (m *Map) check(ctx context.Context) error {
 	}
 	from, into := m.tables(now)
 	c.table(from, now.moving())
-	size := from.size
 	switch {
 	case now.moving():
 		c.table(into, false)
 	case m.takeMemory == nil:
-		c.empty(m.table(into.gen, size))
-	case from.gen > 1: // it has memory for the table before this one
-		c.empty(m.table(into.gen, max(size, 1)-1))
+		for area := range m.areas {
+			if area != from.shape.area() {
+				c.empty(m.table(from.gen+1, newShape(from.shape.size(), area)))
+			}
+		}
+	case from.gen > 1: // the table before has memory
+		c.empty(m.table(from.gen+1, now.other()))
 	}
 	if w.err != nil {
 		return w.err

@@ -57,6 +57,9 @@ const (
 	unitBytes = 8 * unitWords
 
 	firstSlots = 1 << 13
+
+	minAreas = 2
+	maxAreas = 4
 	// itemShare is the bytes of items for each slot where the sizes follow from MaxBytes: three
 	// smallest items for four slots, as more than 7 of 8 slots make searches long.
 	itemShare = unitBytes * 3 / 4
@@ -64,12 +67,21 @@ const (
 	leastDefault = 4 << 20
 )
 
-// pairBytes is what a slot takes in both parts of their window.
+// pairBytes is what a slot takes in the two areas that are used.
 func (c *Config) pairBytes() uint64 {
 	if c.Copies {
 		return 2 * 8 * (1 + copyWords)
 	}
 	return 2 * 8
+}
+
+// areas is how many tables have room beside each other. Two are used in turn; the others are for
+// when processes that have stopped hold these. They get no memory before, or are small.
+func (c *Config) areas(inParts bool) uint64 {
+	if inParts || c.MaxSlots <= firstSlots {
+		return maxAreas
+	}
+	return minAreas
 }
 
 // complete checks a configuration, rounds it up and fills in the defaults. MaxBytes or Bytes is

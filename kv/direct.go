@@ -29,7 +29,7 @@ func (m *Map) findDirect() {
 	if m.regions.Whole != nil {
 		m.flat = m.regions.Whole.Words
 	}
-	m.latest.Store(m.table(m.latest.Load().gen, m.latest.Load().size)) // with its memory
+	m.latest.Store(m.table(m.latest.Load().gen, m.latest.Load().shape)) // with its memory
 	if m.batches.All {
 		m.chunk = min(m.chunk, lineSlots) // several short gets take no longer than a long one
 	}
@@ -286,7 +286,7 @@ func (m *Map) get(key, dst []byte) (value []byte, v Version, ok bool, err error)
 	t, hash := m.latest.Load(), hashOf(key)
 	home, _ := bits.Mul64(hash, t.homes)
 	if lines := t.perRank / lineSlots; home >= lines {
-		home = home/lines*(2*m.cfg.MaxSlots/m.ranks/lineSlots) + home%lines
+		home = home/lines*(m.areas*m.cfg.MaxSlots/m.ranks/lineSlots) + home%lines
 	}
 	if home >= uint64(len(t.lines)) || uint(len(key)-1) >= uint(m.cfg.MaxKey) {
 		return m.getUsual(key, dst)

@@ -22,7 +22,11 @@
 //
 //   - Each call takes effect at one moment between its call and its return: the
 //     compare-and-swap that succeeded, or the read of the slot that decided.
-//   - Nobody waits for another rank. A call repeats a step only when another call has
+//   - Nobody waits for another rank, but for one case: a table moves only to memory in which no
+//     living process is moving slots. There is room for four tables, or for two in a map of more
+//     than 8,192 slots that takes its memory at once ([rma.Reserves]). So it takes two processes
+//     that have stopped in two moves, or one, and new keys that need a third move: those wait until
+//     one of the processes goes on or has ended. A call repeats a step only when another call has
 //     succeeded.
 //   - A rank that dies leaves what it has put. A put in progress has taken effect or not: there
 //     is no invalid item, and no key is hidden at any time. A slot that the rank has frozen is
@@ -39,8 +43,10 @@
 //
 // A torn read returns a wrong value with a probability of 2^-64, or 2^-54 for copies. A direct read
 // compares slot and seal with what they were before. Like a compare-and-swap it needs that the item
-// is not used 32,768 times during the call. Where tables move, a get that reports that a key is not
-// there is correct if it takes no longer than it takes to move all slots twice.
+// is not used 32,768 times during the call. However long a call is stopped, tables that move
+// meanwhile lose nothing. Over a network, a call that finds no key reads the state of the map once
+// more if its get of slots took more than twice as long as the fastest one: else the table cannot
+// have moved twice meanwhile.
 //
 // # Counters
 //
@@ -170,22 +176,25 @@
 // removed keys become free. So a map of any size takes new keys without end while others are
 // removed, if at most 7 of 8 slots have a key.
 //
-// Tables have generations, 1 and on. The window of slots has two parts of MaxSlots, used
-// alternately. A third window has the state of the map in its first word: which generation, which
-// size, and whether it is moving. The slots move one by one, and any rank may move any of them:
+// Tables have generations, 1 and on. The window of slots has areas of MaxSlots, of which a map uses
+// two in turn. A third window has the state of the map in its first word: which generation, which
+// size, in which area, and whether it is moving. The slots move one by one, and any rank may move
+// any of them. While it does, it holds both areas, by a count in its word of the third window, and
+// no table begins in an area that somebody alive holds (areas.go):
 //
 //	empty      swapped for a word that says from which generation it has moved
 //	occupied   frozen: swapped for the same word with the bit set and the generation in
-//	           place of the fingerprint; then, if the state says that it is still moving,
+//	           place of the fingerprint; then
 //	removed    swapped for moved; its item is free
 //	present    find-or-put of the frozen word into the next table; then the old slot is
 //	           swapped for moved; then the word in the next table is thawed
 //
-// The next generation but one uses the same memory. In it, moved words of earlier generations are
-// empty. A search that finds a moved slot and not its key follows it to the next table. A write
+// A later generation uses the same memory. In it, moved words of earlier generations are empty. A
+// search that finds a moved slot and not its key follows it to the next table. A write
 // that then finds an empty slot first swaps this slot for moved. A write that finds its key frozen
-// first has that part of the table, up to 64 slots, moved. Other writes that find moved slots help
-// with as much.
+// first has that part of the table, up to 64 slots, moved. One that finds its key where it has
+// arrived, and not thawed yet, thaws it, and holds the area for that. Other writes that find moved
+// slots help to move as many.
 //
 // A put of a key that is not in the next table first has all of the old one moved, so that there is
 // room for all slots that move. That may take long, but waits for nobody, and the ranks that do so
@@ -205,7 +214,9 @@
 //   - Between the home of a key and its slot no slot is empty.
 //   - No key has two slots in a table, no item two slots that refer to it. Where a key has a slot
 //     in two tables, the older one is frozen, and both refer to the same item.
-//   - While a table does not move, the memory of the next one has no keys.
+//   - While a table does not move, the other areas have no keys.
+//   - Whoever freezes, empties or thaws a slot holds its area, and has read since then that the
+//     table is there.
 //   - A table has memory before it is moved to, an item before it is handed out.
 //   - An item that a slot refers to does not change.
 //

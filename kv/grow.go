@@ -23,11 +23,11 @@ const shareDivisor = 8
 func (m *Map) nextSize(t *table, slots, removed uint64) (size uint64, ok bool) {
 	switch {
 	case removed > slots/2: // more than half of the next table will be empty
-		return t.size, true
+		return t.shape.size(), true
 	case t.slots < m.cfg.MaxSlots:
-		return t.size + 1, true
+		return t.shape.size() + 1, true
 	}
-	return t.size, removed >= max(1, slots/shareDivisor)
+	return t.shape.size(), removed >= max(1, slots/shareDivisor)
 }
 
 // changeState changes the state, unless it has changed, and returns what it is then.
@@ -54,13 +54,18 @@ func (m *Map) takeSlots(t *table) error {
 	return nil
 }
 
-// begin has the table of a state begin to move to one of a given size, when that has memory. It
-// returns the state then; a FullError if there is no memory.
+// begin has the table of a state begin to move to one of a given size, when an area for it is free
+// and has memory. It returns the state then; a FullError if there is no memory.
 func (m *Map) begin(ctx context.Context, now state, size uint64) (state, error) {
-	if err := m.takeSlots(m.table(now.gen()+1, size)); err != nil {
+	area, then, err := m.freeArea(ctx, now)
+	if err != nil || then != now {
+		return then, err
+	}
+	next := newShape(size, area)
+	if err := m.takeSlots(m.table(now.gen()+1, next)); err != nil {
 		return now, m.full(false, err)
 	}
-	return m.changeState(ctx, now, now.begun(size))
+	return m.changeState(ctx, now, now.begun(next))
 }
 
 // beginNext is begin for the size that follows from the slots examined. A table that gets no memory
@@ -73,9 +78,9 @@ func (m *Map) beginNext(ctx context.Context, now state, slots, removed uint64) (
 	}
 	then, err := m.begin(ctx, now, size)
 	full := (*FullError)(nil)
-	if errors.As(err, &full) && size > from.size && removed >= max(1, slots/shareDivisor) {
+	if errors.As(err, &full) && size > from.shape.size() && removed >= max(1, slots/shareDivisor) {
 		// mark: a table that gets no memory to grow moves to one of its size
-		return m.begin(ctx, now, from.size)
+		return m.begin(ctx, now, from.shape.size())
 	}
 	return then, err
 }
@@ -94,8 +99,12 @@ func (s *session) satisfy(needs []need) []int {
 	var parts, waiting []int
 	whole := false
 	for _, n := range needs {
-		if n.what == needItem {
+		switch n.what {
+		case needItem:
 			end(n.call, s.findItem(ctx, n.class))
+			continue
+		case needThaw:
+			end(n.call, s.thawArrived(ctx, n.table, n.slot, n.word, hashOf(s.calls[n.call].Key)))
 			continue
 		}
 		then, err := now, error(nil)
@@ -189,8 +198,26 @@ func crewFor(inFlight uint64, getNs int64) uint64 {
 	return max(inFlight, min(most, uint64(getNs/moverNs)))
 }
 
-// moveParts has up to n parts move, which claim returns until ok is false.
+// moveParts has up to n parts move, which claim returns until ok is false, unless the table has
+// moved already.
 func (s *session) moveParts(now state, n int, claim func() (part int, ok bool)) error {
+	h, ok, err := s.m.hold(context.Background(), now)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		s.m.moves.drop(now.gen())
+		return nil
+	}
+	if err := s.moveHeld(now, n, claim); err != nil {
+		s.held = append(s.held, h) // what is in flight may still change slots
+		return err
+	}
+	return h.release()
+}
+
+// moveHeld is moveParts while the areas are held.
+func (s *session) moveHeld(now state, n int, claim func() (part int, ok bool)) error {
 	m := s.m
 	from, into := m.tables(now)
 	w := division{m: m, from: from, into: into, claim: claim, left: map[int]int{}}
@@ -274,7 +301,24 @@ func (s *session) moveLanes(w *division, slots uint64) error {
 	if err := rma.RunAll(context.Background(), s.q, len(s.movers), next); err != nil {
 		return err
 	}
-	return s.q.Submit()
+	return s.settle()
+}
+
+// settle waits for the requests of all machines that have ended.
+func (s *session) settle() error {
+	if err := s.q.Submit(); err != nil {
+		return err
+	}
+	for i := range s.ops {
+		o := &s.ops[i]
+		for h := o.collect(s.q, &o.unawaited, false); h != rma.NoHandle; h = o.collect(s.q,
+			&o.unawaited, false) {
+			if err := s.q.Wait(context.Background(), h); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // confirmMoved returns the first error of movers. If one was too late it finds out why.
@@ -403,7 +447,7 @@ func (s *session) findItem(ctx context.Context, class int) error {
 	}
 	now, err := m.state(ctx)
 	if err == nil && !now.moving() {
-		now, err = m.begin(ctx, now, now.size())
+		now, err = m.begin(ctx, now, now.shape().size())
 	}
 	if slots := (*FullError)(nil); errors.As(err, &slots) { // for a table of the same size
 		full.Memory = errors.Join(full.Memory, slots.Memory)
@@ -419,7 +463,7 @@ func (s *session) findItem(ctx context.Context, class int) error {
 // find.
 func (m *Map) ended() (int, error) {
 	if m.shared != nil {
-		return m.arena.adopt()
+		return m.arena.adopt(m.adoptFrom)
 	}
 	return len(m.job.Failed()), nil
 }
@@ -487,8 +531,7 @@ func (p *progress) drop(gen uint64) {
 // works with the buffers of an op that has ended.
 //
 //	empty     swapped for moved
-//	occupied  frozen, and its item read at the same time, so that its key is known; then, if the
-//	          table is still moving
+//	occupied  frozen, and its item read at the same time, so that its key is known; then
 //	removed   swapped for moved, and its item is free; else
 //	item      read, if it was not of the word
 //	chunk     of the next table: search for the key, as an op does
@@ -523,7 +566,6 @@ const (
 	stagePart
 	stageSlots
 	stageSwap
-	stageRemoved
 	stageItem
 	stageChunk
 	stageCompare
@@ -557,7 +599,7 @@ func (m *Map) partsLeft(t *table) int {
 func (v *mover) start(o *op, from, into *table, part int, at, n uint64) {
 	rank, in := uint64(part)/from.parts, uint64(part)%from.parts*o.m.partLen()
 	*v = mover{op: o, from: from, part: part, first: rank*from.perRank + in + at,
-		words: append(v.words[:0], make([]uint64, n)...), doneWord: movedWord(from.gen, into.size)}
+		words: append(v.words[:0], make([]uint64, n)...), doneWord: movedWord(from.gen, into.shape)}
 	o.call, o.table, o.rereads = &v.dummy, into, 0
 }
 
@@ -594,17 +636,10 @@ func (v *mover) advance(q rma.Queue) rma.Handle {
 		for i := range v.words[v.i:] {
 			v.words[v.i+i] = v.chunk[i*v.m.stride]
 		}
-	case stageRemoved, stageItem, stageChunk:
-		if state(v.control[0]).gen() > v.from.gen {
-			return v.endLate()
-		}
-		switch v.stage {
-		case stageItem:
-			return v.takeItem(q)
-		case stageChunk:
-			return v.findKey(q)
-		}
-		return v.swapSlot(q, v.doneWord)
+	case stageItem:
+		return v.takeItem(q)
+	case stageChunk:
+		return v.findKey(q)
 	case stageCompare:
 		return v.compareItem(q)
 	}
@@ -635,7 +670,9 @@ func (v *mover) freezeSlots(q rma.Queue) rma.Handle {
 		case word&occupied == 0 && movedFrom(word) < gen:
 			return v.swapSlot(q, v.doneWord|wasEmpty)
 		case word&occupied == 0, word&frozen != 0 && compareFrozen(word, gen) > 0:
-			return v.endLate()
+			v.dummy.Err = fmt.Errorf("kv: slot %d of table %d, which moves, has %#x of a later one",
+				v.first+uint64(v.i), gen, word)
+			return v.end()
 		case word&frozen == 0 || compareFrozen(word, gen) < 0:
 			h := v.swapSlot(q, freeze(word, gen))
 			if v.withItem = word&removed == 0; v.withItem {
@@ -643,13 +680,11 @@ func (v *mover) freezeSlots(q rma.Queue) rma.Handle {
 			}
 			return h
 		}
-		// The table may have moved before this slot was frozen, and have it in a later one.
-		h := v.get(q, v.control, v.m.control, 0, 0)
-		if v.stage = stageRemoved; word&removed == 0 {
-			v.stage = stageItem
-			h = v.getItem(q, word, &v.here)
+		if word&removed != 0 {
+			return v.swapSlot(q, v.doneWord)
 		}
-		return h
+		v.stage = stageItem
+		return v.getItem(q, word, &v.here)
 	}
 	return v.end()
 }
@@ -672,15 +707,13 @@ func (v *mover) takeItem(q rma.Queue) rma.Handle {
 	word := v.words[v.i]
 	thawed, key, value, ok := v.checkItem(word, v.here)
 	switch {
-	case !ok && v.withItem: // it is read again with the state
+	case !ok && v.withItem: // it was read before the slot was frozen
 		v.stage, v.withItem = stageSlots, false
 		return rma.NoHandle
 	case !ok: // the slot has moved
 		return v.getSlots(q)
-	case v.withItem:
-		v.withItem = false
-		v.get(q, v.control, v.m.control, 0, 0)
 	}
+	v.withItem = false
 	v.key, v.value = key, value
 	v.word, v.hash = thawed, hashOf(key)
 	v.path = path{table: v.table}

@@ -23,7 +23,7 @@ func TestKernel(t *testing.T) {
 			case 0:
 				line[i] = 0
 			case 1:
-				line[i] = movedWord(rng.Uint64N(1<<40), rng.Uint64N(64))
+				line[i] = movedWord(rng.Uint64N(1<<40), shape(rng.Uint64N(64)))
 			case 2:
 				line[i] |= frozen
 			case 3:

@@ -26,8 +26,9 @@ type Map struct {
 	ranks  uint64
 	stride int // words of a slot
 	chunk  int // slots of the first get of a search; later ones have more
+	areas  uint64
 
-	slots rma.Window // of two tables, one after the other
+	slots rma.Window // areas, one after the other
 	// takeMemory takes the memory of slots; nil: all is taken.
 	takeMemory func(rank, off, words int) error
 	items      rma.Window
@@ -45,6 +46,7 @@ type Map struct {
 
 	batches core.Batches
 	getNs   atomic.Int64 // what a get takes; 0: not known, or not yet, while others are answered
+	chunkNs atomic.Int64 // what the fastest chunk has taken; 0: none has
 	room    atomic.Int64 // words for the value of a Get in an answer
 	served  []Call       // by answer, which makes one request at a time
 
@@ -66,7 +68,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 		m.stride += copyWords
 	}
 	m.shared, _ = job.(rma.Shared)
-	m.latest.Store(m.table(1, 0))
+	m.latest.Store(m.table(1, newShape(0, 0)))
 	err := m.allocate(ctx)
 	if err == nil && m.shared != nil && m.shared.Attached() {
 		_, err = m.state(ctx)
@@ -84,15 +86,16 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 // allocate makes the windows, and takes memory for the first table. Collective.
 func (m *Map) allocate(ctx context.Context) (err error) {
 	units, reserve := m.cfg.Bytes/m.ranks/unitBytes, m.cfg.MaxBytes > 0
+	m.areas = m.cfg.areas(reserve && rma.Reserves(m.job))
 	type window struct {
 		made *rma.Window
 		spec rma.Spec
 	}
 	windows := []window{{&m.slots, rma.Spec{Name: "kv: slots", Reserve: reserve,
-		Words: core.Segment(2*m.cfg.MaxSlots/m.ranks, uint64(m.stride))}},
+		Words: core.Segment(m.areas*m.cfg.MaxSlots/m.ranks, uint64(m.stride))}},
 		{&m.items, rma.Spec{Name: "kv: items", Reserve: reserve,
 			Words: core.Segment(units, unitWords)}},
-		{&m.control, rma.Spec{Name: "kv: control", Words: controlWords}}}
+		{&m.control, rma.Spec{Name: "kv: control", Words: holdsAt + m.holders()}}}
 	if m.shared != nil {
 		windows = append(windows, window{&m.itemStates, rma.Spec{Name: "kv: states of items",
 			Reserve: reserve, Words: stateWords(units)}})
@@ -147,7 +150,7 @@ func (m *Map) makeSharedArena(units uint64) error {
 				states.Commit(0, unit/2, stateWords(uint64(unit%2+n))))
 		}, m.fault.Flag())
 	if m.shared.Inherits() {
-		m.arena.adoptFrom(m.arena.member)
+		m.adoptFrom(int(m.arena.member))
 	}
 	if t := m.latest.Load(); !m.shared.Attached() {
 		return m.takeMemory(0, int(t.offset*t.stride), int(t.perRank*t.stride))
@@ -165,7 +168,7 @@ func (m *Map) Slots() uint64 { return m.latest.Load().slots }
 func (m *Map) Close() error {
 	err := m.batches.Close() // first: requests of other ranks are being answered
 	m.regions, m.flat = core.Regions{}, nil
-	m.latest.Store(m.table(m.latest.Load().gen, m.latest.Load().size)) // without its memory
+	m.latest.Store(m.table(m.latest.Load().gen, m.latest.Load().shape)) // without its memory
 	err = errors.Join(err, m.pool.Close(), m.arena.close())
 	for _, c := range []*rma.Cells{m.cells, m.states} {
 		if c != nil {

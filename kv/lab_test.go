@@ -113,6 +113,18 @@ func openMoving(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, e
 	return newLab(ctx, job, cfg, keys, moveEvery)
 }
 
+// drawSleeping draws a map of few keys that moves again and again.
+func drawSleeping(rng *rand.Rand) (cfg Config, keys, moveEvery int) {
+	cfg = Config{Slots: 8, MaxSlots: 8, Bytes: 40 * 64, MaxKey: 8, MaxValue: 16,
+		Copies: rng.IntN(4) == 0, Chunk: 1 + rng.IntN(6), Depth: 1 + rng.IntN(3)}
+	return cfg, 1 + rng.IntN(4), 1 + rng.IntN(2)
+}
+
+func openSleeping(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+	cfg, keys, moveEvery := drawSleeping(rng)
+	return newLab(ctx, job, cfg, keys, moveEvery)
+}
+
 func newLab(ctx context.Context, job rma.Job, cfg Config, keys, moveEvery int) (lab.Client, error) {
 	m, err := New(ctx, job, forRanks(cfg, job.Size()))
 	if err != nil {
@@ -232,6 +244,8 @@ func (l *labMap) Check(ctx context.Context, _ []lab.Operation) error { return l.
 var (
 	labTable    = &lab.Table{Name: "map", Model: labModel, Open: openLab}
 	labMovesAll = &lab.Table{Name: "map that moves", Model: labModel, Open: openMoving}
+	labSleeps   = &lab.Table{Name: "map that moves while ranks sleep", Model: labModel,
+		Open: openSleeping, SleepNs: 3_000_000}
 )
 
 func TestLab(t *testing.T) {
@@ -249,4 +263,10 @@ func TestLabMoving(t *testing.T) {
 	labMovesAll.Search(t, lab.Schedules(300))
 }
 
-func TestSoak(t *testing.T) { lab.Soak(t, labTable, labMovesAll) }
+// TestLabSleeping: ranks stop for so long that the table moves several times meanwhile.
+func TestLabSleeping(t *testing.T) {
+	lateHold.Claim(t)
+	labSleeps.Search(t, lab.Schedules(300))
+}
+
+func TestSoak(t *testing.T) { lab.Soak(t, labTable, labMovesAll, labSleeps) }

@@ -38,24 +38,41 @@ func paused(m *Map, key []byte, at stage) (*session, *mover, error) {
 	ctx := context.Background()
 	now, err := m.state(ctx)
 	if err == nil && !now.moving() {
-		now, err = m.changeState(ctx, now, now.begun(now.size()))
+		now, err = m.begin(ctx, now, now.shape().size())
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	h, _, err := m.hold(ctx, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.held = append(s.held, h)
 	v := &mover{}
-	from, into := m.table(now.gen(), now.size()), m.table(now.gen()+1, now.nextSize())
+	from, into := m.tables(now)
 	slot := from.slotAt(hashOf(key), 0)
 	part := m.partAt(from, slot)
 	v.start(&s.ops[0], from, into, part, 0, m.slotsOf(from, part))
 	return s, v, runUntil(s.q, v, func() bool { return v.stage == at })
 }
 
+// giveBack gives a session back that has ended, and what it holds.
+func giveBack(s *session) {
+	for _, h := range s.held {
+		_ = h.release()
+	}
+	s.held = nil
+	s.m.pool.Give(s, false)
+}
+
 // alone runs fn with a map of one rank that has one key and moves without growing.
-func alone(fn func(m *Map, key []byte) error) error {
+func alone(fn func(m *Map, key []byte) error) error { return aloneOn(engines[1], fn) }
+
+// aloneOn is alone on an engine.
+func aloneOn(e engine, fn func(m *Map, key []byte) error) error {
 	cfg := Config{Slots: 8, MaxSlots: 8, Bytes: 1 << 12, MaxKey: 8,
 		MaxValue: 8}
-	return withMap(engines[1], 1, cfg, func(m *Map) error {
+	return withMap(e, 1, cfg, func(m *Map) error {
 		key := []byte("key")
 		_, err := m.Put(key, []byte("old"))
 		return errors.Join(err, fn(m, key), m.Check(context.Background()))
@@ -93,31 +110,72 @@ func lateWrite() error {
 			_, err = m.Put(key, c.Value)
 		}
 		err = errors.Join(err, has(m, key, "new"), runUntil(moverSession.q, v, never))
-		m.pool.Give(s, false)
-		m.pool.Give(moverSession, false)
+		giveBack(s)
+		giveBack(moverSession)
 		return errors.Join(err, moveTable(m, 0), has(m, key, "new"))
 	})
 }
 
-// lateMover has a mover that has copied a slot of the first table mark it as moved, when the
-// third one is there, and the same word in the same slot, frozen and not copied.
+// lateMover has a mover of the first table come to copy a slot when the third one moves, and has
+// the same word frozen and not copied.
 func lateMover() error {
 	return alone(func(m *Map, key []byte) error {
-		first, one, err := paused(m, key, stagePlace)
+		first, one, err := paused(m, key, stageChunk)
 		if err = errors.Join(err, moveTable(m, 0), moveTable(m, 0)); err != nil {
 			return err
 		}
 		second, other, err := paused(m, key, stageChunk)
 		err = errors.Join(err, runUntil(first.q, one, never), has(m, key, "old"),
 			runUntil(second.q, other, never), moveTable(m, 0), has(m, key, "old"))
-		m.pool.Give(first, false)
-		m.pool.Give(second, false)
+		giveBack(first)
+		giveBack(second)
 		return err
 	})
 }
 
-// lateDelete has a delete find a slot that has moved and an empty one after it, where its key
-// is put before it continues, and copied from.
+// lateFreeze has two movers of the first table stop, one that has read a slot and one that has
+// copied it, until the third table has the same word in the same slot, if it is in the same memory.
+func lateFreeze() error {
+	return alone(func(m *Map, key []byte) error {
+		first, one, err := paused(m, key, stagePart)
+		second, other, e := paused(m, key, stagePlace)
+		err = errors.Join(err, e, moveTable(m, 0), moveTable(m, 0), has(m, key, "old"))
+		if at := m.latest.Load(); at.gen != 3 || at.shape.area() == one.from.shape.area() {
+			err = errors.Join(err, fmt.Errorf("table %d is in area %d", at.gen, at.shape.area()))
+		}
+		err = errors.Join(err, runUntil(first.q, one, never), has(m, key, "old"),
+			runUntil(second.q, other, never), has(m, key, "old"), m.Check(context.Background()),
+			moveTable(m, 0), has(m, key, "old"))
+		giveBack(first)
+		giveBack(second)
+		return err
+	})
+}
+
+// lateStart has a mover begin with a table that moves on before the mover holds its areas.
+func lateStart() error {
+	return alone(func(m *Map, key []byte) error {
+		s, err := m.session()
+		if err != nil {
+			return err
+		}
+		ctx := context.Background()
+		now, err := m.state(ctx)
+		if err == nil {
+			now, err = m.begin(ctx, now, now.shape().size())
+		}
+		err = errors.Join(err, moveTable(m, 0), moveTable(m, 0), s.helpMove(now, 1),
+			has(m, key, "old"))
+		if held, e := m.held(ctx); held != 0 || e != nil {
+			err = errors.Join(err, e, fmt.Errorf("%#x is held", held))
+		}
+		m.pool.Give(s, false)
+		return err
+	})
+}
+
+// lateDelete has two deletes find a slot that has moved and an empty one after it, where their key
+// is put before they continue, and copied from.
 func lateDelete() error {
 	return alone(func(m *Map, first []byte) error {
 		key := []byte("other") // all keys have the same home
@@ -137,24 +195,39 @@ func lateDelete() error {
 		if err = errors.Join(err, sessionErr); err != nil {
 			return err
 		}
-		del, d := &deleter.ops[0], Call{Kind: Delete, Key: key}
-		del.start(&d)
-		err = errors.Join(runUntil(deleter.q, del, chunk), runUntil(writer.q, put, never),
-			runUntil(moverSession.q, v, func() bool { return v.stage == stagePlace }),
-			runUntil(deleter.q, del, never))
-		if del.need.what != needNothing {
-			_, e := m.Delete(key)
-			err = errors.Join(err, e)
+		calls := []Call{{Kind: Delete, Key: key}, {Kind: Delete, Key: key}}
+		for i := range calls {
+			deleter.ops[i].start(&calls[i])
+			err = errors.Join(err, runUntil(deleter.q, &deleter.ops[i], chunk))
+		}
+		err = errors.Join(err, runUntil(writer.q, put, never),
+			runUntil(moverSession.q, v, func() bool { return v.stage == stagePlace }))
+		for i := range calls {
+			err = errors.Join(err, goOn(deleter, &deleter.ops[i]))
 		}
 		if _, _, ok, e := m.Get(key, nil); ok || e != nil {
 			err = errors.Join(err, e, errors.New("the key is there, and was deleted"))
 		}
 		err = errors.Join(err, runUntil(moverSession.q, v, never), has(m, first, "old"))
 		for _, s := range []*session{writer, moverSession, deleter} {
-			m.pool.Give(s, false)
+			giveBack(s)
 		}
 		return err
 	})
+}
+
+// goOn has a call go on, and makes it again if it needs anything but a thawed key.
+func goOn(s *session, o *op) error {
+	err := runUntil(s.q, o, never)
+	switch n := o.need; n.what {
+	case needNothing:
+	case needThaw:
+		err = errors.Join(err, s.thawArrived(context.Background(), n.table, n.slot, n.word, o.hash))
+	default:
+		c := *o.call
+		err = errors.Join(err, s.m.one(&c))
+	}
+	return err
 }
 
 // lateGet has a get take the third table for the first one, when that moves, and its key has
@@ -178,33 +251,8 @@ func lateGet() error {
 			err = errors.Join(err, errors.New("the key is there, and is not found"))
 		}
 		err = errors.Join(err, runUntil(moverSession.q, v, never))
-		m.pool.Give(s, false)
-		m.pool.Give(moverSession, false)
-		return err
-	})
-}
-
-// lateRemoved has a mover of the first table come to the third one, where a key is removed and
-// the next one's search leads over it.
-func lateRemoved() error {
-	return alone(func(m *Map, first []byte) error {
-		s, err := m.session()
-		if err != nil {
-			return err
-		}
-		ctx := context.Background()
-		now, err := m.state(ctx)
-		if err == nil {
-			now, err = m.changeState(ctx, now, now.begun(now.size()))
-		}
-		v := &mover{}
-		from := m.table(now.gen(), 0)
-		v.start(&s.ops[0], from, m.table(now.gen()+1, 0), 0, 0, m.slotsOf(from, 0))
-		err = errors.Join(err, moveTable(m, 0), moveTable(m, 0))
-		_, e := m.Put([]byte("other"), []byte("old"))
-		_, e2 := m.Delete(first)
-		err = errors.Join(err, e, e2, runUntil(s.q, v, never), has(m, []byte("other"), "old"))
-		m.pool.Give(s, false)
+		giveBack(s)
+		giveBack(moverSession)
 		return err
 	})
 }
@@ -232,8 +280,67 @@ func lateSwap() error {
 		if !c.Done {
 			err = errors.Join(err, errors.New("the key was there, and is not deleted"))
 		}
-		m.pool.Give(s, false)
+		giveBack(s)
 		return err
+	})
+}
+
+// lateChunk has a get read an empty slot of the first table, and the slots before it when the third
+// one is in its memory, where the key is in that slot.
+func lateChunk() error {
+	return errors.Join(lateChunkOn(engines[0]), lateChunkOn(engines[1]))
+}
+
+func lateChunkOn(e engine) error {
+	return aloneOn(e, func(m *Map, key []byte) error {
+		put := func(name string) error { _, err := m.Put([]byte(name), []byte("old")); return err }
+		s, err := m.session()
+		if err = errors.Join(err, put("other"), put("third")); err != nil {
+			return err
+		}
+		o, c := &s.ops[0], Call{Kind: Get, Key: []byte("other")}
+		o.start(&c)
+		err = errors.Join(runUntil(s.q, o, func() bool { return o.step == stepSearch }),
+			moveInOrder(m, 2, 0, 1), put("fourth"), moveInOrder(m, 3, 0, 1, 2))
+		t := m.latest.Load()
+		if t.gen != 3 || t.shape.area() != o.table.shape.area() || o.chunk[3*m.stride] != 0 {
+			return errors.Join(err, fmt.Errorf("table %d is in area %d; slot 3 was %#x", t.gen,
+				t.shape.area(), o.chunk[3*m.stride]))
+		}
+		w, e := m.walker(context.Background())
+		if err = errors.Join(err, e); err != nil {
+			return err
+		}
+		for slot := range w.table(t, 0, 3) {
+			o.chunk[int(slot.slot)*m.stride] = slot.word
+		}
+		err = errors.Join(err, w.err, w.close(), runUntil(s.q, o, never))
+		if !c.Done {
+			err = errors.Join(err, errors.New("the key is there, and is not found"))
+		}
+		giveBack(s)
+		return err
+	})
+}
+
+// moveInOrder moves some slots of the table first, in this order.
+func moveInOrder(m *Map, slots ...uint64) error {
+	ctx := context.Background()
+	return m.withSession(func(s *session) error {
+		now, err := m.state(ctx)
+		if err == nil {
+			now, err = m.begin(ctx, now, now.shape().size())
+		}
+		if err != nil {
+			return err
+		}
+		from, into := m.tables(now)
+		for _, slot := range slots {
+			v := mover{}
+			v.start(&s.ops[0], from, into, 0, slot, 1)
+			err = errors.Join(err, runUntil(s.q, &v, never))
+		}
+		return errors.Join(err, s.settle(), s.finishMove(ctx, now))
 	})
 }
 
@@ -246,9 +353,90 @@ func lateThaw() error {
 		}))
 		_, e := m.Put(key, []byte("new"))
 		err = errors.Join(err, e, has(m, key, "new"), runUntil(s.q, v, never), has(m, key, "new"))
-		m.pool.Give(s, false)
+		giveBack(s)
 		return err
 	})
+}
+
+// lateThaws has a mover, and a write that wants a key thawed, come when the same key has arrived
+// again so many tables later that the frozen word is the same, and has not left its old slot.
+func lateThaws() error {
+	return alone(func(m *Map, key []byte) error {
+		s, v, err := paused(m, key, stagePlace)
+		err = errors.Join(err, runUntil(s.q, v, func() bool {
+			return v.stage == stageSwap && v.new == v.doneWord
+		}))
+		writer, e := m.session()
+		if err = errors.Join(err, e); err != nil {
+			return err
+		}
+		into, slot, word := v.table, v.slot(), freeze(v.word, v.from.gen)
+		for range fingerprintMask + 1 {
+			err = errors.Join(err, moveTable(m, 0))
+		}
+		again, w, e := paused(m, key, stagePlace)
+		err = errors.Join(err, e, m.atSlot(w.table, slot, word))
+		into.shape = newShape(into.shape.size(), w.table.shape.area()) // as if it was not held
+		e = writer.thawArrived(context.Background(), m.table(into.gen, into.shape), slot, word,
+			hashOf(key))
+		err = errors.Join(err, e, runUntil(s.q, v, never), s.settle(),
+			m.atSlot(w.table, slot, word), runUntil(again.q, w, never), has(m, key, "old"))
+		giveBack(s)
+		giveBack(again)
+		giveBack(writer)
+		return err
+	})
+}
+
+// lateArrival has a write find its key where it has just arrived, and swap its word when it has
+// arrived again, so many tables later that the frozen word is the same, and has not left its old
+// slot.
+func lateArrival() error {
+	return alone(func(m *Map, key []byte) error {
+		s, v, err := paused(m, key, stagePlace)
+		err = errors.Join(err, runUntil(s.q, v, func() bool {
+			return v.stage == stageSwap && v.new == v.doneWord
+		}))
+		writer, e := m.session()
+		if err = errors.Join(err, e); err != nil {
+			return err
+		}
+		o, c := &writer.ops[0], Call{Kind: Put, Key: key, Value: []byte("new")}
+		o.start(&c)
+		err = errors.Join(err, runUntil(writer.q, o, func() bool {
+			return o.step == stepCompare && o.table.gen == v.table.gen
+		}), runUntil(s.q, v, never), s.settle())
+		giveBack(s)
+		for range fingerprintMask + 1 {
+			err = errors.Join(err, moveTable(m, 0))
+		}
+		again, w, e := paused(m, key, stagePlace)
+		err = errors.Join(err, e, m.atSlot(w.table, o.slot(), o.chunk[o.at*m.stride]),
+			runUntil(writer.q, o, never))
+		if o.need.what != needNothing {
+			_, e = m.Put(key, c.Value)
+		}
+		err = errors.Join(err, e, has(m, key, "new"), runUntil(again.q, w, never),
+			has(m, key, "new"))
+		giveBack(again)
+		giveBack(writer)
+		return err
+	})
+}
+
+// atSlot makes sure of the word of a slot.
+func (m *Map) atSlot(t *table, slot, want uint64) error {
+	w, err := m.walker(context.Background())
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	for s := range w.table(t, slot, slot+1) {
+		if s.word != want {
+			return fmt.Errorf("slot %d of table %d has %#x, not %#x", slot, t.gen, s.word, want)
+		}
+	}
+	return w.err
 }
 
 // lateSweep sweeps when a key has moved, and others of the table have not.
@@ -263,7 +451,7 @@ func lateSweep() error {
 			err = errors.Join(err, fmt.Errorf("%d items are found that are in use", n))
 		}
 		err = errors.Join(err, e, runUntil(s.q, v, never), has(m, key, "old"))
-		m.pool.Give(s, false)
+		giveBack(s)
 		return err
 	})
 }

@@ -119,7 +119,7 @@ func freezeAll(m *Map) error {
 	ctx := context.Background()
 	now, err := m.state(ctx)
 	if err == nil {
-		now, err = m.changeState(ctx, now, now.begun(now.size()))
+		now, err = m.begin(ctx, now, now.shape().size())
 	}
 	if err != nil {
 		return err

@@ -75,19 +75,19 @@ func compareFrozen(word, gen uint64) int {
 
 // The word of a slot without a key:
 //
-//	| 0 | generation (54) | was empty | size of the next (8) |
-//	 63   62           9    8           7                  0
+//	| 0 | generation (54) | was empty | shape of the next (8) |
+//	 63   62           9    8           7                   0
 //
-// It has moved from that generation, and from all before it, and is empty for later ones.
-// The size is the size of the next table. The bit is set if the slot was empty when it moved.
+// It has moved from that generation, and from all before it, and is empty for later ones. The bit
+// is set if the slot was empty when it moved.
 const (
-	movedAt  = 9
-	wasEmpty = 1 << 8
-	sizeMask = 255
+	movedAt   = 9
+	wasEmpty  = 1 << 8
+	shapeMask = 255
 )
 
-// movedWord is the word of a slot that has moved from a table into one of size next.
-func movedWord(gen, next uint64) uint64 { return gen<<movedAt | next }
+// movedWord is the word of a slot that has moved from a table into the next one.
+func movedWord(gen uint64, next shape) uint64 { return gen<<movedAt | uint64(next) }
 
 // movedFrom is the generation that a slot without a key has moved from last, 0 for none.
 func movedFrom(word uint64) uint64 { return word >> movedAt }
@@ -299,11 +299,26 @@ func verify(word uint64, it []uint64) (thawed uint64, key, value []byte, ok bool
 	return word, key, value, ok
 }
 
+// shape is how large a table is, and where:
+//
+//	| area (2) | size (6) |
+//	 7        6 5        0
+//
+// The size is how often the slots of New were doubled, up to the maximum.
+type shape uint8
+
+const maxSize = 63
+
+func newShape(size, area uint64) shape { return shape(area<<6 | size) }
+
+func (s shape) size() uint64 { return uint64(s & maxSize) }
+func (s shape) area() uint64 { return uint64(s >> 6) }
+
 // table is a generation of slots. They are numbered over all ranks: rank r has r*perRank to
 // (r+1)*perRank-1.
 type table struct {
 	gen     uint64 // 1 is the first
-	size    uint64 // how often the slots of New were doubled, up to the maximum
+	shape   shape
 	perRank uint64 // slots of a rank
 	offset  uint64 // of its first slot in the window, in slots
 	slots   uint64 // slots of all ranks
@@ -317,12 +332,12 @@ type table struct {
 	lines [][lineSlots]uint64
 }
 
-// table is a generation whose size is given.
-func (m *Map) table(gen, size uint64) *table {
-	t := &table{gen: gen, size: size, perRank: m.cfg.Slots / m.ranks,
+// table is a generation whose shape is given.
+func (m *Map) table(gen uint64, s shape) *table {
+	t := &table{gen: gen, shape: s, perRank: m.cfg.Slots / m.ranks,
 		stride: uint64(m.stride), perLine: lineSlots / uint64(m.stride),
-		offset: (gen - 1) & 1 * (m.cfg.MaxSlots / m.ranks)}
-	for range size {
+		offset: s.area() * (m.cfg.MaxSlots / m.ranks)}
+	for range s.size() {
 		t.perRank = min(2*t.perRank, m.cfg.MaxSlots/m.ranks)
 	}
 	if m.batches.Whole != nil && m.stride == 1 {
@@ -371,37 +386,43 @@ func (m *Map) locateItem(word uint64) (rank, off, words int) {
 
 // A state is the state of the map, in the first word of the window of control on rank 0:
 //
-//	| moving | generation - 1 (47) | size of the next (8) | size (8) |
-//	 63       62                 16 15                  8  7      0
+//	| moving | generation - 1 (47) | shape of another (8) | shape (8) |
+//	 63       62                 16 15                  8  7       0
 //
-// While the moving bit is set, slots move to the next generation. The state is 0 at first.
+// While the moving bit is set, slots move to the next generation, which is the other table; else
+// that is the one before. The state is 0 at first.
 //
-// Of a map that processes share, the next lines are counts of its arena.
+// Of a map that processes share, the next lines are counts of its arena. Then come the holds of
+// each process of this rank (areas.go).
 type state uint64
 
-// controlWords is the words of the window of control.
-const controlWords = 3 * lineSlots
+// holdsAt is where the holds are in the window of control.
+const holdsAt = 3 * lineSlots
 
 const stateMoving state = 1 << 63
 
-func (s state) gen() uint64      { return uint64(s&^stateMoving)>>16 + 1 }
-func (s state) size() uint64     { return uint64(s & 255) }
-func (s state) nextSize() uint64 { return uint64(s >> 8 & 255) }
-func (s state) moving() bool     { return s&stateMoving != 0 }
+func (s state) gen() uint64  { return uint64(s&^stateMoving)>>16 + 1 }
+func (s state) shape() shape { return shape(s) }
+func (s state) other() shape { return shape(s >> 8) }
+func (s state) moving() bool { return s&stateMoving != 0 }
 
 // tables are the table of a state, and the one that it moves to if it is moving.
 func (m *Map) tables(s state) (from, into *table) {
-	return m.table(s.gen(), s.size()), m.table(s.gen()+1, s.nextSize())
+	return m.table(s.gen(), s.shape()), m.table(s.gen()+1, s.other())
 }
 
-// begun is the state of a table that moves to the next generation, of a given size.
-func (s state) begun(next uint64) state { return s | stateMoving | state(next<<8) }
+// begun is the state of a table that moves to the next generation.
+func (s state) begun(next shape) state {
+	return s&^(shapeMask<<8) | stateMoving | state(next)<<8
+}
 
-// state is the state of the map while this is its table, and does not move.
-func (t *table) state() state { return state((t.gen-1)<<16 | t.size) }
+// state is a state of the map while this is its table, and does not move.
+func (t *table) state() state { return state((t.gen-1)<<16 | uint64(t.shape)) }
 
 // ended is the state when all slots have moved.
-func (s state) ended() state { return state(s.gen()<<16 | s.nextSize()) }
+func (s state) ended() state {
+	return state(s.gen()<<16 | uint64(s.shape())<<8 | uint64(s.other()))
+}
 
 // learn takes the table of a state as the latest one, unless this rank knows a later one.
 func (m *Map) learn(s state) {
@@ -410,7 +431,7 @@ func (m *Map) learn(s state) {
 		if old.gen >= s.gen() {
 			return
 		}
-		if t := m.table(s.gen(), s.size()); m.latest.CompareAndSwap(old, t) {
+		if t := m.table(s.gen(), s.shape()); m.latest.CompareAndSwap(old, t) {
 			return
 		}
 	}

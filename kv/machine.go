@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
@@ -60,6 +61,9 @@ type path struct {
 	at      int    // the slot examined
 	again   bool   // it was read again, or lost to another call
 	removed uint64 // slots of removed keys among those examined
+	sentNs  int64  // when the chunk was requested, until it has come
+	slow    bool   // a chunk has taken long
+	sure    bool   // this was the table when all chunks had come
 }
 
 type step uint8
@@ -79,7 +83,8 @@ type need struct {
 	call    int // its index
 	what    whatNeeded
 	table   *table
-	slot    uint64 // whose part is to move
+	slot    uint64 // whose part is to move, or that is to be thawed
+	word    uint64 // that it had, of the key of the call
 	removed uint64 // slots of removed keys
 	class   int    // of an item
 }
@@ -88,6 +93,7 @@ type whatNeeded uint8
 
 const (
 	needNothing whatNeeded = iota
+	needThaw               // a slot whose key has arrived is no longer frozen
 	needPart               // a part of a table has moved
 	needMove               // all of a table that is moving has moved
 	needRoom               // a table has an empty slot
@@ -203,6 +209,9 @@ func (o *op) getChunk(q rma.Queue) rma.Handle {
 		n *= laterChunkFactor
 	}
 	o.n, o.at, o.step = int(min(n, o.table.slots-o.begin)), 0, stepSearch
+	if !m.batches.All {
+		o.sentNs = m.nowNs()
+	}
 	var last rma.Handle
 	for done := 0; done < o.n; {
 		rank, off, rest := o.table.place(o.table.slotAt(o.hash, o.begin+uint64(done)))
@@ -215,6 +224,10 @@ func (o *op) getChunk(q rma.Queue) rma.Handle {
 
 // search examines the slots of the chunk.
 func (o *op) search(q rma.Queue) rma.Handle {
+	if o.sentNs != 0 {
+		o.slow = o.m.isSlow(o.m.nowNs()-o.sentNs) || o.slow
+		o.sentNs = 0
+	}
 	if o.outdated() {
 		return o.getChunk(q)
 	}
@@ -228,7 +241,7 @@ func (o *op) search(q rma.Queue) rma.Handle {
 			return o.getState(q, stepSearch)
 		case slotMoved, slotClosed:
 			if o.into == nil {
-				o.into = o.m.table(o.table.gen+1, word&sizeMask)
+				o.into = o.m.table(o.table.gen+1, shape(word&shapeMask))
 			}
 			if means == slotClosed {
 				return o.follow(q)
@@ -292,7 +305,7 @@ func (o *op) outdated() bool {
 		return false
 	}
 	// mark: a table has moved on by the time it is read
-	o.path = path{table: o.m.table(now.gen(), now.size())}
+	o.path = path{table: o.m.table(now.gen(), now.shape())}
 	return true
 }
 
@@ -301,8 +314,44 @@ func (o *op) confirm(q rma.Queue) rma.Handle {
 	if o.outdated() {
 		return o.getChunk(q)
 	}
+	o.sure = true
 	return o.absent(q)
 }
+
+// mixed reports whether the slots examined may be of two tables, one in the memory of the other: an
+// empty one of this table, and those before it of a later one, read when the table had moved twice.
+// Over a network a chunk comes sooner than that, or is slow: to move twice takes messages too, one
+// after the other. Over memory whoever reads may not have been running.
+func (o *op) mixed() bool {
+	return !o.sure && o.begin+uint64(o.at) > 0 && (o.slow || o.m.batches.All)
+}
+
+// mayPut reports whether the call puts its key if that is not there. Its compare-and-swap then
+// shows that the empty slot is still of this table.
+func (o *op) mayPut() bool {
+	c := *o.call
+	return c.decide(0, counter{})
+}
+
+// isSlow reports whether a chunk has taken more than twice as long as the fastest one.
+func (m *Map) isSlow(tookNs int64) bool {
+	fastest := m.chunkNs.Load()
+	if fastest == 0 || tookNs < fastest {
+		m.chunkNs.CompareAndSwap(fastest, tookNs)
+		return fastest == 0
+	}
+	return tookNs > 2*fastest
+}
+
+// nowNs is the time, of the simulated cluster where the map is in one.
+func (m *Map) nowNs() int64 {
+	if clock, ok := m.job.(interface{ NowNs() int64 }); ok {
+		return clock.NowNs()
+	}
+	return time.Since(begun).Nanoseconds()
+}
+
+var begun = time.Now()
 
 // incomplete reports whether slots may still be moving into the table.
 func (o *op) incomplete() bool { return o.table.gen > state(o.control[0]).gen() }
@@ -361,6 +410,7 @@ func (o *op) found(q rma.Queue, word uint64, value []byte) rma.Handle {
 			return o.getState(q, stepSearch)
 		}
 		// mark: a write changes a key that has just arrived
+		return o.suspend(need{what: needThaw, table: o.table, slot: o.slot(), word: word})
 	}
 	if c.Kind == Delete {
 		return o.swap(q, thaw(word, o.hash)|removed)
@@ -375,7 +425,9 @@ func (o *op) absent(q rma.Queue) rma.Handle {
 	case o.into != nil && o.call.Kind == Get:
 		return o.follow(q)
 	case o.into != nil: // nobody may put the key here while it is changed in the next table
-		return o.swap(q, movedWord(o.table.gen, o.into.size)|wasEmpty)
+		return o.swap(q, movedWord(o.table.gen, o.into.shape)|wasEmpty)
+	case o.mixed() && !o.mayPut():
+		return o.getState(q, stepConfirm)
 	case !o.call.decide(0, counter{}):
 		return o.end()
 	case o.incomplete(): // what moves comes first, so that there is room for it
@@ -587,10 +639,18 @@ type session struct {
 	writes    int       // that have
 	farHash   uint64    // hash of a new key far from home, 0 for none
 	moved     rma.Stats // of other queues, on which it has had slots move
+	held      []hold    // of areas that requests in flight may change
 }
 
-// Close gives back the queue.
-func (s *session) Close() error { return s.q.Close() }
+// Close gives back the queue, and then what it holds.
+func (s *session) Close() error {
+	err := s.q.Close()
+	for _, h := range s.held {
+		err = errors.Join(err, h.release())
+	}
+	s.held = nil
+	return err
+}
 
 // firstItemRoom is how many words a buffer for an item has before it needs more.
 const firstItemRoom = 64

@@ -29,6 +29,9 @@ var (
 		"kv: another call has taken the next units, and not moved the end")
 	otherItem = mark.Named(
 		"kv: an Add that has lost its swap takes another item")
+	lateHold = mark.Named(
+		"kv: a table has moved by the time its areas are held")
+	allHeld  = mark.Named("kv: all areas are held")
 	sameSize = mark.Named(
 		"kv: a table that gets no memory to grow moves to one of its size")
 	markedFirst = mark.Named(

@@ -22,17 +22,17 @@ func moveTable(m *Map, parts int) error {
 	}
 	ctx := context.Background()
 	now, err := m.state(ctx)
-	if t := m.table(now.gen(), now.size()); err == nil && !now.moving() {
-		size := now.size()
+	if t, _ := m.tables(now); err == nil && !now.moving() {
+		size := t.shape.size()
 		if t.slots < m.cfg.MaxSlots && now.gen()%3 == 0 {
 			size++
 		}
-		now, err = m.changeState(ctx, now, now.begun(size))
+		now, err = m.begin(ctx, now, size)
 	}
 	switch {
 	case err != nil || !now.moving():
 	case parts > 0:
-		t := m.table(now.gen(), now.size())
+		t, _ := m.tables(now)
 		m.partsLeft(t)
 		err = s.helpMove(now, parts)
 	default:

@@ -184,6 +184,26 @@ func fillUp(t *testing.T, m *Map) {
 	}
 }
 
+// A table moves on though a process was killed that held all areas.
+func TestKilledHoldsNothing(t *testing.T) {
+	path := named(t)
+	m := open(t, path, Config{Slots: 64, Bytes: 32 * 64, MaxKey: 8, MaxValue: 8})
+	killed, err := Open(path, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := holdAll(killed); err != nil {
+		t.Fatal(err)
+	}
+	closeAsKilled(t, killed)
+	if err := errors.Join(moveTable(m, 0), m.Check(t.Context())); err != nil {
+		t.Error(err)
+	}
+	if held, err := m.held(t.Context()); held != 0 || err != nil {
+		t.Errorf("%#x is held: %v", held, err)
+	}
+}
+
 // The item of a process that was killed before it had moved the end of the items is found.
 func TestKilledBeforeEndMoved(t *testing.T) {
 	path := named(t)
@@ -201,7 +221,7 @@ func TestKilledBeforeEndMoved(t *testing.T) {
 		t.Fatal("the next unit is taken")
 	}
 	closeAsKilled(t, killed)
-	if _, err := old.arena.adopt(); err != nil {
+	if _, err := old.arena.adopt(old.adoptFrom); err != nil {
 		t.Fatal(err)
 	}
 	if u := old.arena.load(unit); u.state() != itemInTable {
@@ -240,6 +260,9 @@ func TestInheritedIsLeft(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	fillUp(t, old)
+	if _, err := holdAll(killed); err != nil {
+		t.Fatal(err)
+	}
 	closeAsKilled(t, killed)
 	others := func(word uint64) { // as if as many as there can be had left something
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -261,6 +284,9 @@ func TestInheritedIsLeft(t *testing.T) {
 	}
 	if !heir.shared.Inherits() || heir.shared.Member() != 1 {
 		t.Fatalf("member %d inherits %v", heir.shared.Member(), heir.shared.Inherits())
+	}
+	if held, err := heir.held(t.Context()); held != 0 || err != nil {
+		t.Errorf("%#x is held: %v", held, err)
 	}
 	if err := heir.Close(); err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func TestSaveEndsMove(t *testing.T) {
 		if m.job.Rank() == 0 {
 			now, err := m.state(ctx)
 			if err == nil {
-				now, err = m.changeState(ctx, now, now.begun(now.size()+1))
+				now, err = m.changeState(ctx, now, now.begun(newShape(now.shape().size()+1, 1)))
 			}
 			if err != nil || !now.moving() {
 				return fmt.Errorf("the table does not move: %w", err)

@@ -27,10 +27,13 @@ func testScript(name string, run func(t *testing.T) error, marks ...*mark.Mark) 
 // scripts are interleavings and small cases that random schedules do not find, or not soon.
 var scripts = lab.Scripts{
 	script("late write", lateWrite), script("late mover", lateMover, lateMove),
+	script("late freeze", lateFreeze), script("late start", lateStart, lateHold),
 	script("late delete", lateDelete), script("late get", lateGet, staleTable),
-	script("late mover of a removed key", lateRemoved, lateMove),
+	script("late chunk", lateChunk, staleTable),
 	script("late swap", lateSwap, keyChanged),
 	script("late thaw", lateThaw, closesOldTable, changesArrived),
+	script("late thaw of an earlier move", lateThaws),
+	script("late write to a key that arrives", lateArrival, changesArrived),
 	script("late sweep", lateSweep),
 	script("equal fingerprints", fingerprintCollisions, fingerprintCollision),
 	script("direct get from a table that has moved", getFromMoved),
@@ -83,7 +86,7 @@ func getFromFrozen() error {
 			s, v, err := paused(m, key, stageChunk)
 			err = errors.Join(err, checkGet(m, key, batch), runUntil(s.q, v, never),
 				checkGet(m, key, batch))
-			m.pool.Give(s, false)
+			giveBack(s)
 			return err
 		})
 		if err != nil {

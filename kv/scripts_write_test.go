@@ -90,7 +90,7 @@ func writeToFrozen() error {
 		s, v, err := paused(m, key, stageChunk)
 		err = errors.Join(err, change(m, key, value, batch), runUntil(s.q, v, never),
 			holds(m, key, value))
-		m.pool.Give(s, false)
+		giveBack(s)
 		return err
 	})
 }
