@@ -82,6 +82,7 @@ ci: setup ## run what a change has to pass: 35 minutes
 
 # It notes the commit, from which CI counts what differs.
 nightly: export TESTS_NIGHTLY = 1
+nightly: export TIMEOUT = 30m
 nightly: setup ## run everything at full length, and random tests for a while: 90 minutes
 	$(STAGES) -limit 2h $(NIGHTLY)
 	git rev-parse HEAD >.ci/nightly
@@ -197,7 +198,7 @@ spec-promela:
 	spec/run quick
 
 spec-check:
-	$(TEST) ./examples/check/findorput ./examples/check/mapprotocol \
+	$(TEST) ./examples/check/findorput ./examples/check/mapprotocol ./examples/check/mapmoves \
 		./examples/check/setgrowth -run 'Spin|Larger' -spin
 
 lint: lint-format lint-vet lint-tags lint-static lint-eval lint-lengths ## check gofmt, go vet, staticcheck and the lengths of functions and lines
