@@ -52,6 +52,8 @@ type arena struct {
 	mu      sync.Mutex // of a collection of marks, and of what follows
 	sweptAt uint64     // items handed out when the last sweep found nothing, 0 if none did
 	deadAt  int        // ranks then
+	gone    uint64     // keys that this process had deleted then
+	inVain  int        // calls since then for which a sweep was not due
 
 	commit    func(off, words int) error // takes memory of this rank's items; nil: all is taken
 	release   func() error               // gives the states back; nil: they are the heap's
@@ -543,20 +545,31 @@ func (a *arena) recover(lost uses) (found int) {
 	return found
 }
 
-// due reports whether a sweep may find something: no sweep has found nothing yet, or many items
-// were handed out since, or another rank has died since.
-func (a *arena) due(dead int) bool {
+// maxInVain is how many calls a sweep that has found nothing may refuse. Keys may have been deleted
+// since, by any rank.
+const maxInVain = 64
+
+// due reports whether a sweep may find something: no sweep has found nothing yet, or since then
+// many items were handed out, or keys deleted, another rank has died, or many calls were refused.
+func (a *arena) due(dead int, gone uint64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	few := a.handedOut()-a.sweptAt < max(1, a.divided.Load()/shareDivisor)
-	return a.sweptAt == 0 || !few || a.deadAt != dead
+	many := max(1, a.divided.Load()/shareDivisor)
+	switch {
+	case a.sweptAt == 0, a.handedOut()-a.sweptAt >= many, a.deadAt != dead:
+		return true
+	case gone-a.gone >= max(1, many/shareDivisor), a.inVain == maxInVain:
+		return true
+	}
+	a.inVain++
+	return false
 }
 
 // sweptNothing records that a sweep has found nothing.
-func (a *arena) sweptNothing(dead int) {
+func (a *arena) sweptNothing(dead int, gone uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sweptAt, a.deadAt = a.handedOut(), dead
+	a.sweptAt, a.deadAt, a.gone, a.inVain = a.handedOut(), dead, gone, 0
 }
 
 // unswept reports whether items were adopted that a sweep may still find.

@@ -229,8 +229,9 @@
 // it has no free item, and before it takes more memory if many of a sample are marked. When it
 // finds none it walks the slots for items whose mark was lost with a rank that died. If it finds
 // none either, and one of 8 slots is of a removed key, the table moves, to free their items. After
-// a walk without success the owner does not walk again until a rank dies, or until it has handed
-// out a further eighth of its items.
+// a walk without success the owner does not walk again until a rank dies, until it has handed out
+// an eighth of its items or deleted keys for a 64th, or until it has refused 64 puts, as other
+// ranks delete keys too.
 //
 // Free items in the memory of a rank that died, and items that become free there, are not used
 // again. Nor is an item whose put has failed with an error of the engine, as that may still write

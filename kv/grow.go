@@ -431,7 +431,8 @@ func (s *session) findItem(ctx context.Context, class int) error {
 	if err != nil {
 		return err
 	}
-	if !m.arena.due(dead) {
+	gone := m.Stats().Kinds[Delete].Calls
+	if !m.arena.due(dead, gone) {
 		return full
 	}
 	found, taken, removedOnes, err := m.sweep(ctx)
@@ -442,7 +443,7 @@ func (s *session) findItem(ctx context.Context, class int) error {
 		return err
 	}
 	if removedOnes < max(1, taken/shareDivisor) {
-		m.arena.sweptNothing(dead)
+		m.arena.sweptNothing(dead, gone)
 		return full
 	}
 	now, err := m.state(ctx)

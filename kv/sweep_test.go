@@ -129,3 +129,50 @@ func TestItemGivenBackMeanwhile(t *testing.T) {
 		t.Errorf("with a free item of another class: %v", err)
 	}
 }
+
+// TestRoomComesBack: a map that was full takes keys again when others were deleted, at once by the
+// rank that has deleted them, and soon where another one has.
+func TestRoomComesBack(t *testing.T) {
+	const slots, items = 256, 100
+	for deleter := range 2 {
+		cfg := Config{Slots: slots, MaxSlots: slots, Bytes: items * 64, MaxKey: 8, MaxValue: 8}
+		err := withMap(engines[1], 2, cfg, func(m *Map) error {
+			ctx, rank := context.Background(), m.job.Rank()
+			var full *FullError
+			n, err := 0, error(nil)
+			for ; rank == 0 && err == nil; n++ {
+				_, err = m.Put(numbered(n), nil)
+			}
+			if rank == 0 && (!errors.As(err, &full) || !full.Items || n != items+1) {
+				return fmt.Errorf("put %d: %w", n, err)
+			}
+			if err := m.job.Barrier(ctx); err != nil {
+				return err
+			}
+			for i := range items {
+				if rank == deleter {
+					if done, err := m.Delete(numbered(i)); !done || err != nil {
+						return fmt.Errorf("delete %d: done %v, %w", i, done, err)
+					}
+				}
+			}
+			if err := m.job.Barrier(ctx); rank > 0 || err != nil {
+				return err
+			}
+			refused := 0
+			for err = full; errors.As(err, &full); refused++ {
+				_, err = m.Put(numbered(n), nil)
+			}
+			if deleter == 0 && refused > 1 || refused > maxInVain+1 {
+				err = errors.Join(err, fmt.Errorf("%d puts are refused", refused-1))
+			}
+			for i := 1; i < items && err == nil; i++ {
+				_, err = m.Put(numbered(n+i), nil)
+			}
+			return errors.Join(err, m.Check(ctx))
+		})
+		if err != nil {
+			t.Errorf("rank %d deletes: %v", deleter, err)
+		}
+	}
+}
