@@ -160,7 +160,7 @@ func TestRoomComesBack(t *testing.T) {
 				return err
 			}
 			refused := 0
-			for err = full; errors.As(err, &full); refused++ {
+			for err = full; errors.As(err, &full) && refused < 2*maxInVain; refused++ {
 				_, err = m.Put(numbered(n), nil)
 			}
 			if deleter == 0 && refused > 1 || refused > maxInVain+1 {
