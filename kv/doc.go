@@ -44,9 +44,9 @@
 // A torn read returns a wrong value with a probability of 2^-64, or 2^-54 for copies. A direct read
 // compares slot and seal with what they were before. Like a compare-and-swap it needs that the item
 // is not used 32,768 times during the call. However long a call is stopped, tables that move
-// meanwhile lose nothing. Over a network, a call that finds no key reads the state of the map once
-// more if its get of slots took more than twice as long as the fastest one: else the table cannot
-// have moved twice meanwhile.
+// meanwhile lose nothing. Over a network, calls that find no key read the state of the map once
+// more, one for all of a batch, if their gets of slots took more than twice as long as the fastest
+// one: else the table cannot have moved twice meanwhile.
 //
 // # Counters
 //

@@ -95,9 +95,9 @@ func (s *session) satisfy(needs []need) []int {
 			again = append(again, call)
 		}
 	}
-	var now state // 0 before it is read
+	var now state
 	var parts, waiting []int
-	whole := false
+	known, whole := false, false
 	for _, n := range needs {
 		switch n.what {
 		case needItem:
@@ -108,14 +108,20 @@ func (s *session) satisfy(needs []need) []int {
 			continue
 		}
 		then, err := now, error(nil)
-		if now == 0 {
+		if !known {
 			then, err = m.state(ctx)
 		}
 		if err == nil && n.what == needRoom && !then.moving() && then.gen() == n.table.gen {
 			then, err = m.beginNext(ctx, then, n.table.slots, n.removed)
 		}
 		if err == nil {
-			now = then
+			now, known = then, true
+		}
+		if err == nil && n.what == needState && now.gen() <= n.table.gen {
+			c := &s.calls[n.call]
+			c.decide(0, counter{})
+			s.counts.Kinds[c.Kind].Calls++
+			continue
 		}
 		if err != nil || !now.moving() || n.what != needMove && now.gen() != n.table.gen {
 			end(n.call, err) // without an error it has moved

@@ -315,6 +315,10 @@ func lateChunkOn(e engine) error {
 			o.chunk[int(slot.slot)*m.stride] = slot.word
 		}
 		err = errors.Join(err, w.err, w.close(), runUntil(s.q, o, never))
+		s.calls = []Call{c}
+		if o.need.what != needNothing && len(s.satisfy([]need{o.need})) > 0 {
+			err = errors.Join(err, m.one(&c))
+		}
 		if !c.Done {
 			err = errors.Join(err, errors.New("the key is there, and is not found"))
 		}

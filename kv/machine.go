@@ -93,6 +93,7 @@ type whatNeeded uint8
 
 const (
 	needNothing whatNeeded = iota
+	needState              // the table is still there, which has no key for the call
 	needThaw               // a slot whose key has arrived is no longer frozen
 	needPart               // a part of a table has moved
 	needMove               // all of a table that is moving has moved
@@ -427,7 +428,8 @@ func (o *op) absent(q rma.Queue) rma.Handle {
 	case o.into != nil: // nobody may put the key here while it is changed in the next table
 		return o.swap(q, movedWord(o.table.gen, o.into.shape)|wasEmpty)
 	case o.mixed() && !o.mayPut():
-		return o.getState(q, stepConfirm)
+		// mark: slots may be of two tables
+		return o.suspend(need{what: needState, table: o.table})
 	case !o.call.decide(0, counter{}):
 		return o.end()
 	case o.incomplete(): // what moves comes first, so that there is room for it

@@ -31,8 +31,9 @@ var (
 		"kv: an Add that has lost its swap takes another item")
 	lateHold = mark.Named(
 		"kv: a table has moved by the time its areas are held")
-	allHeld  = mark.Named("kv: all areas are held")
-	sameSize = mark.Named(
+	ofTwoTables = mark.Named("kv: slots may be of two tables")
+	allHeld     = mark.Named("kv: all areas are held")
+	sameSize    = mark.Named(
 		"kv: a table that gets no memory to grow moves to one of its size")
 	markedFirst = mark.Named(
 		"kv: items that others have marked are used before memory is taken")

@@ -29,7 +29,7 @@ var scripts = lab.Scripts{
 	script("late write", lateWrite), script("late mover", lateMover, lateMove),
 	script("late freeze", lateFreeze), script("late start", lateStart, lateHold),
 	script("late delete", lateDelete), script("late get", lateGet, staleTable),
-	script("late chunk", lateChunk, staleTable),
+	script("late chunk", lateChunk, ofTwoTables),
 	script("late swap", lateSwap, keyChanged),
 	script("late thaw", lateThaw, closesOldTable, changesArrived),
 	script("late thaw of an earlier move", lateThaws),
