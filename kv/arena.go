@@ -43,6 +43,7 @@ type arena struct {
 	committed *atomic.Uint64  // units that have memory
 	limited   atomic.Bool     // no more units get memory, as all have it or there is none
 	lanes     [lanes]lane
+	reserves  [classes]reserve
 
 	shared  rma.Shared   // the job, where states, divided and committed are in windows; else nil
 	member  uint64       // this process
@@ -100,6 +101,7 @@ func newArena(cells *rma.Cells, rank int, units uint64,
 	commit func(off, words int) error) (*arena, error) {
 	a := &arena{cells: cells, first: uint64(rank) * units, units: units, commit: commit,
 		divided: new(atomic.Uint64), committed: new(atomic.Uint64)}
+	a.openReserves()
 	words := stateWords(units)
 	if commit == nil {
 		a.states = make([]atomic.Uint32, 2*words)
@@ -119,9 +121,11 @@ func newArena(cells *rma.Cells, rank int, units uint64,
 // two lines of counts are the units divided and committed.
 func newSharedArena(cells *rma.Cells, job rma.Shared, units uint64, states, counts []uint64,
 	commit func(off, words int) error, broken *atomic.Bool) *arena {
-	return &arena{cells: cells, units: units, commit: commit, states: statesIn(states),
+	a := &arena{cells: cells, units: units, commit: commit, states: statesIn(states),
 		divided: atomicAt(counts, 0), committed: atomicAt(counts, lineSlots), shared: job,
 		member: uint64(job.Member()), broken: broken}
+	a.openReserves()
+	return a
 }
 
 // stateWords is the words of the states of so many units: whole ones, which are prefetched.
@@ -162,6 +166,19 @@ func (a *arena) change(unit uint64, old, now unitState) bool {
 // to come. The caller has locked no lane.
 func (a *arena) take(class int, hash uint64) (it item, ok bool, err error) {
 	for pass, more := 0, true; more || pass < 2; pass++ { // another one may have collected some
+		if it, ok = a.takeListed(class, hash); ok {
+			return it, true, nil
+		}
+		if more, err = a.collect(class, hash); err != nil {
+			return item{}, false, err
+		}
+	}
+	return item{}, false, nil
+}
+
+// takeListed is take of the items that are known to be free, or have not been used yet.
+func (a *arena) takeListed(class int, hash uint64) (it item, ok bool) {
+	for more := true; more && !ok; more = !ok && a.extend(class) {
 		l := a.lane(hash)
 		it, ok = a.takeFrom(l, class)
 		l.mu.Unlock()
@@ -171,17 +188,8 @@ func (a *arena) take(class int, hash uint64) (it item, ok bool, err error) {
 			it, ok = a.takeFrom(l, class)
 			l.mu.Unlock()
 		}
-		if ok {
-			return it, true, nil
-		}
-		if more = a.extend(class); more {
-			continue
-		}
-		if more, err = a.collect(class, hash); err != nil {
-			return item{}, false, err
-		}
 	}
-	return item{}, false, nil
+	return it, ok
 }
 
 // takeFrom takes an item out of a lane that is locked, or a new one.
@@ -191,6 +199,7 @@ func (a *arena) takeFrom(l *lane, class int) (it item, ok bool) {
 		it, ok = a.hold(free.pop(), class)
 	}
 	if !ok {
+		a.fillReserve(class, l)
 		it, ok = a.divide(class)
 	}
 	for !ok && free.len() > 0 && a.limited.Load() {
@@ -368,10 +377,13 @@ func (a *arena) giveBackTo(l *lane, it item) {
 	}
 }
 
-// recycle adds an item whose use has ended to a lane that is locked. It returns false, and has done
-// nothing, if the item's state has changed.
+// recycle adds an item whose use has ended to the reserve, or to a lane that is locked. It returns
+// false, and has done nothing, if the item's state has changed.
 func (a *arena) recycle(it item, u unitState, to *lane) bool {
 	it = it.nextUse()
+	if a.keep(it, u) {
+		return true
+	}
 	if !a.change(it.number-a.first, u, newUnitState(it.use, u.class(), freeItem)) {
 		return false
 	}

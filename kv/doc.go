@@ -39,7 +39,8 @@
 //   - [Map.All] and [Map.Len] include the keys that are there all the while; others may be
 //     included.
 //   - Where no slot is left, or no item, and too few are of removed keys for the table to move, a
-//     put of a new key returns a [FullError], and nothing is lost.
+//     put of a new key returns a [FullError], and nothing is lost. Keys that are there still take
+//     other values, in maps of at least 64 KiB for each rank.
 //
 // A torn read returns a wrong value with a probability of 2^-64, or 2^-54 for copies. A direct read
 // compares slot and seal with what they were before. Like a compare-and-swap it needs that the item
@@ -236,6 +237,9 @@
 // Free items in the memory of a rank that died, and items that become free there, are not used
 // again. Nor is an item whose put has failed with an error of the engine, as that may still write
 // it. Items keep their class.
+//
+// A key that is there needs another item for another value. So each process keeps up to 64 items of
+// a class in reserve, one of 1,024 units (of 16,384 in a map by name), which new keys do not get.
 //
 // # By name
 //

@@ -437,6 +437,9 @@ func (s *session) findItem(ctx context.Context, class int) error {
 	if err != nil {
 		return err
 	}
+	if some, err := m.arena.collect(class, 0); some || err != nil {
+		return err
+	}
 	gone := m.Stats().Kinds[Delete].Calls
 	if !m.arena.due(dead, gone) {
 		return full

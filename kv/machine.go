@@ -34,6 +34,7 @@ type op struct {
 	path
 	word     uint64 // that refers to the item of this call, 0 without one
 	written  int64  // sum in the item of an Add
+	reserved bool   // the item is for a key that is there
 	old, new uint64 // what the compare-and-swap expects and stores
 	need     need
 
@@ -181,23 +182,38 @@ func (o *op) writeItem(q rma.Queue) bool {
 			o.end()
 			return false
 		}
-		mine, ok, err := o.m.arena.take(class, o.hash)
-		if err != nil {
-			c.Err = err
-			o.end()
+		if !o.takeItem(class) {
 			return false
 		}
-		if !ok {
-			o.suspend(need{what: needItem, class: class})
-			return false
-		}
-		o.word = newWord(o.hash, class, mine)
 	}
 	o.written = c.Sum
 	var sum [counterSize]byte
 	n := writeItem(o.here, o.word, c.Key, c.stored(&sum))
 	rank, off := o.m.arena.locate(itemOf(o.word).number)
 	o.flights = append(o.flights, q.Put(o.here[:n], o.m.items, rank, off))
+	return true
+}
+
+// takeItem takes an item of a class for the call: if none is free one that is reserved for a key
+// that is there. It returns false, and has ended the call, if there is none.
+func (o *op) takeItem(class int) bool {
+	a := o.m.arena
+	mine, ok := a.takeListed(class, o.hash)
+	if o.reserved = false; !ok {
+		mine, ok = a.takeReserved(class)
+		o.reserved = ok
+	}
+	if !ok {
+		if mine, ok, o.call.Err = a.take(class, o.hash); o.call.Err != nil {
+			o.end()
+			return false
+		}
+	}
+	if !ok {
+		o.suspend(need{what: needItem, class: class})
+		return false
+	}
+	o.word = newWord(o.hash, class, mine)
 	return true
 }
 
@@ -432,6 +448,9 @@ func (o *op) absent(q rma.Queue) rma.Handle {
 		return o.suspend(need{what: needState, table: o.table})
 	case !o.call.decide(0, counter{}):
 		return o.end()
+	case o.reserved:
+		// mark: a reserved item is not for a new key
+		return o.suspend(need{what: needItem, class: o.call.class()})
 	case o.incomplete(): // what moves comes first, so that there is room for it
 		return o.suspend(need{what: needMove})
 	case o.at == o.n:

@@ -32,6 +32,7 @@ var (
 	lateHold = mark.Named(
 		"kv: a table has moved by the time its areas are held")
 	ofTwoTables = mark.Named("kv: slots may be of two tables")
+	fromReserve = mark.Named("kv: a reserved item is not for a new key")
 	allHeld     = mark.Named("kv: all areas are held")
 	sameSize    = mark.Named(
 		"kv: a table that gets no memory to grow moves to one of its size")

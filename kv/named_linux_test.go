@@ -184,6 +184,28 @@ func fillUp(t *testing.T, m *Map) {
 	}
 }
 
+// What a process has in reserve is free when it has ended.
+func TestReserveIsLeft(t *testing.T) {
+	const units = 1 << 14 // one of which is kept
+	path := named(t)
+	m := open(t, path, Config{Slots: 2 * units, Bytes: units * unitBytes, MaxKey: 8, MaxValue: 8})
+	for range 3 {
+		other, err := Open(path, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = other.Put(numbered(0), nil)
+		if err := errors.Join(err, other.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range units - m.arena.wanted(0) {
+		if _, err := m.Put(numbered(i), nil); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+}
+
 // A table moves on though a process was killed that held all areas.
 func TestKilledHoldsNothing(t *testing.T) {
 	path := named(t)

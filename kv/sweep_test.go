@@ -176,3 +176,36 @@ func TestRoomComesBack(t *testing.T) {
 		}
 	}
 }
+
+// TestFullOverwrites: a map that takes no new key takes other values for those that it has.
+func TestFullOverwrites(t *testing.T) {
+	fromReserve.Claim(t)
+	const units = 1 << 12
+	cfg := Config{Slots: 2 * units, Bytes: units * unitBytes, MaxKey: 8, MaxValue: 8}
+	for _, e := range engines[:2] {
+		err := withMap(e, 1, cfg, func(m *Map) error {
+			var full *FullError
+			n, err := 0, error(nil)
+			for ; err == nil; n++ {
+				_, err = m.Put(numbered(n), numbered(1))
+			}
+			if !errors.As(err, &full) || !full.Items || n < units-m.arena.wanted(0) {
+				return fmt.Errorf("put %d: %w", n, err)
+			}
+			for i := range 100 {
+				_, putErr := m.Put(numbered(i), numbered(2))
+				sum, _, addErr := m.Add(numbered(i), 3)
+				if err := errors.Join(putErr, addErr); err != nil || sum != 5 {
+					return fmt.Errorf("key %d has %d: %w", i, sum, err)
+				}
+				if _, err := m.Put(numbered(n+i), nil); !errors.As(err, &full) {
+					return fmt.Errorf("put of one more key: %w", err)
+				}
+			}
+			return m.Check(context.Background())
+		})
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+}
