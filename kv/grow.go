@@ -440,7 +440,7 @@ func (s *session) findItem(ctx context.Context, class int) error {
 	if some, err := m.arena.collect(class, 0); some || err != nil {
 		return err
 	}
-	gone := m.Stats().Kinds[Delete].Calls
+	gone := m.counts().Kinds[Delete].Calls
 	if !m.arena.due(dead, gone) {
 		return full
 	}

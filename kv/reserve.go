@@ -65,7 +65,7 @@ func (a *arena) takeReserved(class int) (it item, ok bool) {
 	return it, true
 }
 
-// fillReserve divides units for a reserve, while there are any that have memory. The lane is locked.
+// fillReserve divides units for a reserve, while any have memory. The lane is locked.
 func (a *arena) fillReserve(class int, l *lane) {
 	for r := &a.reserves[class]; r.few.Load(); {
 		it, ok := a.divide(class)

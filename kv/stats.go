@@ -31,8 +31,11 @@ type Counts struct {
 }
 
 // Stats returns what this rank has done since New.
-func (m *Map) Stats() Stats {
-	s := Stats{m.tally.Sum(), m.batches.Access()}
+func (m *Map) Stats() Stats { return Stats{m.counts(), m.batches.Access()} }
+
+// counts is what this rank has counted since New.
+func (m *Map) counts() Counts {
+	s := m.tally.Sum()
 	for i := range m.arena.lanes {
 		l := &m.arena.lanes[i]
 		l.mu.Lock()
