@@ -36,8 +36,9 @@
 //
 //   - The type of the net ends in a segment that begins with ptnet, "PT net" or
 //     "P/T", in upper or lower case. Older types like .../ptNetb are among them.
-//     A net without a type counts as one too.
-//   - The name of a net is its id, or its <name> where there is no id.
+//     A net without a type counts as one too, and one of type pnmlcoremodel, as
+//     ProM and pm4py write.
+//   - The name of a net is its id, or its <name> if it has no id.
 //   - Pages may be nested or left out.
 //   - referencePlace and referenceTransition stand for the node that they lead
 //     to, over any number of references.
@@ -46,10 +47,16 @@
 //   - An initial marking left out is 0, a weight left out is 1. Empty text
 //     counts as left out.
 //   - Label text stands in <text>, or in <value> as the first standards had it.
-//   - toolspecific and graphics are skipped with all that they hold. Other
-//     elements that the standard does not know are skipped too, unless they hold
-//     one of those listed below.
-//   - Namespaces are ignored.
+//   - toolspecific and graphics are skipped with all that they hold: by the
+//     standard they do not change a net. Final markings, comments and what PIPE
+//     notes of drawing and of rates are skipped too.
+//   - Attributes may stand for labels: name and initialMarking of a place, name of
+//     a transition, inscription or weight of an arc.
+//   - inputArc and outputArc of TAPAAL's engine are arcs. An inscription
+//     "[0,inf)" is no guard.
+//   - The tokens of PIPE are "Default,3" or 3.
+//   - Namespaces are ignored. Attributes with another prefix than their element
+//     are skipped.
 //   - Any declared character set is read, and UTF-8, UTF-16 and UTF-32 with a
 //     byte order mark whatever is declared. Lines are counted after decoding.
 //
@@ -57,9 +64,13 @@
 //
 //   - coloured and high-level nets: another type, or any of hlinitialMarking,
 //     hlinscription, declaration, structure, condition, or a type of a place;
-//   - inhibitor, reset, read, test and timed arcs: any arc type but "normal",
-//     as an attribute, as a type element or as an arctype element;
+//   - inhibitor, reset, read, test and timed arcs: any arc type but "normal" and
+//     "regular", as an attribute, as a type element or as an arctype element;
 //   - places with a capacity, except 0, which some editors write for none;
+//   - elements and attributes that are named neither in the standard nor above,
+//     because nobody here knows whether they change the net;
+//   - transitions of which some are timed or have another priority than the
+//     others; an arc whose name is a number other than its weight;
 //   - nodes and pages without an id, or with one that is taken;
 //   - arcs and references to what is not in the file, or is of the wrong sort,
 //     and references that lead in a circle;
@@ -70,9 +81,7 @@
 //   - two arcs with one id between the same nodes in the same direction;
 //   - no net, a second net, XML that is not well-formed or ends early.
 //
-// Arcs need no id, and otherwise their ids may repeat. Priorities and times are
-// labels outside of the standard: they are skipped, and the net is read as if it
-// had none.
+// Arcs need no id, and otherwise their ids may repeat.
 //
 // # Limits
 //

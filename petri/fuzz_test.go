@@ -15,7 +15,7 @@ func FuzzRead(f *testing.F) {
 	for _, c := range goodFiles {
 		f.Add([]byte(c.file))
 	}
-	for _, c := range badFiles {
+	for _, c := range append(badFiles, otherFiles...) {
 		f.Add([]byte(c.file))
 	}
 	f.Add([]byte("\xff\xfe<\x00p\x00n\x00m\x00l\x00/\x00>\x00"))

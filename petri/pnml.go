@@ -1,6 +1,7 @@
 package petri
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -74,7 +75,7 @@ func (p *parser) document() error {
 
 func (p *parser) inDocument(e xml.StartElement) error {
 	if e.Name.Local != "net" {
-		return p.unknown(e)
+		return p.other(e)
 	}
 	if p.hasNet {
 		return p.errorf("a second <net> begins here; split the file into one net per file")
@@ -90,15 +91,24 @@ func (p *parser) inDocument(e xml.StartElement) error {
 	}
 	if !isPlaceTransition(uri) {
 		return p.errorf("the net type %s is not a place/transition net (ptnet); %s",
-			quote(uri), unfold)
+			quote(uri), remedyOfType(uri))
 	}
-	p.net.Name = id
+	if err := p.attributes(e); err != nil {
+		return err
+	}
+	if p.net.Name = id; id == "" {
+		p.net.Name, err = p.attr(e, "name")
+	}
+	if err != nil {
+		return err
+	}
 	return p.children(p.inNet)
 }
 
 // isPlaceTransition reports whether a type URI means a place/transition net.
-// A file without a type is taken for one: anything coloured in it is refused
-// where it appears.
+// A file without a type is taken for one, and so is one of the core model, which
+// tools of process mining write: anything coloured in it is refused where it
+// appears.
 func isPlaceTransition(uri string) bool {
 	uri = strings.TrimRight(strings.ToLower(uri), "/")
 	if uri == "" {
@@ -110,7 +120,18 @@ func isPlaceTransition(uri string) bool {
 	}
 	last := uri[slash+1:]
 	return strings.HasPrefix(last, "ptnet") || strings.HasPrefix(last, "pt net") ||
-		strings.HasPrefix(last, "p/t")
+		strings.HasPrefix(last, "p/t") || last == "pnmlcoremodel"
+}
+
+// remedyOfType says what to do about a net of another type.
+func remedyOfType(uri string) string {
+	uri = strings.ToLower(uri)
+	for _, coloured := range []string{"symmetric", "highlevel", "hlpn", "colo", "hlnet"} {
+		if strings.Contains(uri, coloured) {
+			return unfold
+		}
+	}
+	return "if the net has plain places, transitions and arcs alone, write " + ptnetType
 }
 
 func (p *parser) inNet(e xml.StartElement) error {
@@ -131,6 +152,9 @@ func (p *parser) inPage(e xml.StartElement) error {
 		if _, err := p.declare(e, kindPage); err != nil {
 			return err
 		}
+		if err := p.attributes(e); err != nil {
+			return err
+		}
 		return p.children(p.inPage)
 	case "place":
 		return p.place(e)
@@ -140,10 +164,10 @@ func (p *parser) inPage(e xml.StartElement) error {
 		return p.reference(e, kindRefPlace)
 	case "referenceTransition":
 		return p.reference(e, kindRefTransition)
-	case "arc":
+	case "arc", "inputArc", "outputArc": // the last two in files of TAPAAL's engine
 		return p.arc(e)
 	default:
-		return p.unknown(e)
+		return p.other(e)
 	}
 }
 
@@ -154,27 +178,40 @@ func (p *parser) place(e xml.StartElement) error {
 	}
 	p.nodes[i].to = int32(len(p.net.Places))
 	place := Place{ID: p.nodes[i].id}
-	marked := false
+	what := "the initial marking of place " + quote(place.ID)
+	if err := p.attributes(e); err != nil {
+		return err
+	}
+	if place.Name, err = p.attr(e, "name"); err != nil {
+		return err
+	}
+	tokens, err := p.attr(e, "initialMarking")
+	if err != nil {
+		return err
+	}
+	marked := tokens != ""
+	if place.Initial, err = p.count(what, tokens, p.line, 0, 0); err != nil {
+		return err
+	}
 	err = p.children(func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "name":
 			l, err := p.label()
-			place.Name = l.text
+			place.Name = cmp.Or(l.text, place.Name)
 			return err
 		case "initialMarking":
 			if marked {
 				return p.errorf("place %s has a second <initialMarking>", quote(place.ID))
 			}
 			marked = true
-			what := "the initial marking of place " + quote(place.ID)
-			place.Initial, err = p.number(what, 0, 0)
+			place.Initial, err = p.number(e, what, 0, 0)
 			return err
 		case "capacity":
-			return p.capacity(place.ID)
+			return p.capacity(e, place.ID)
 		case "type":
 			return p.errorf("place %s has a <type>: it is coloured; %s", quote(place.ID), unfold)
 		default:
-			return p.unknown(e)
+			return p.other(e)
 		}
 	})
 	if place.Name == "" {
@@ -186,9 +223,9 @@ func (p *parser) place(e xml.StartElement) error {
 
 // capacity refuses a bounded place, whose firing rule is another one. Some
 // editors write a capacity of 0 for a place without bound.
-func (p *parser) capacity(id string) error {
+func (p *parser) capacity(e xml.StartElement, id string) error {
 	line := p.line
-	most, err := p.number("the capacity of place "+quote(id), 0, 0)
+	most, err := p.number(e, "the capacity of place "+quote(id), 0, 0)
 	if err == nil && most > 0 {
 		err = p.errorAt(line, "place %s has capacity %d, and capacities are not supported; "+
 			"add a complementary place instead", quote(id), most)
@@ -203,14 +240,36 @@ func (p *parser) transition(e xml.StartElement) error {
 	}
 	p.nodes[i].to = int32(len(p.net.Transitions))
 	t := Transition{ID: p.nodes[i].id}
-	err = p.children(func(e xml.StartElement) error {
-		if e.Name.Local != "name" {
-			return p.unknown(e)
-		}
-		l, err := p.label()
-		t.Name = l.text
+	if err := p.attributes(e); err != nil {
 		return err
+	}
+	if t.Name, err = p.attr(e, "name"); err != nil {
+		return err
+	}
+	turn := turn{line: p.line}
+	for _, name := range []string{"timed", "priority"} {
+		value, err := p.attr(e, name)
+		if err != nil {
+			return err
+		}
+		turn.set(name, value)
+	}
+	err = p.children(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "name":
+			l, err := p.label()
+			t.Name = cmp.Or(l.text, t.Name)
+			return err
+		case "timed", "priority":
+			value, err := p.plainLabel(e)
+			turn.set(e.Name.Local, value)
+			return err
+		}
+		return p.other(e)
 	})
+	if err == nil {
+		err = p.sameTurn(t.ID, turn)
+	}
 	if t.Name == "" {
 		t.Name = t.ID
 	}
@@ -234,7 +293,10 @@ func (p *parser) reference(e xml.StartElement, k kind) error {
 	// intern may move p.nodes: it comes before the assignment.
 	to := p.intern(ref)
 	p.nodes[i].to = to
-	return p.children(p.unknown)
+	if err := p.attributes(e); err != nil {
+		return err
+	}
+	return p.children(p.other)
 }
 
 func (p *parser) arc(e xml.StartElement) error {
@@ -256,7 +318,14 @@ func (p *parser) arc(e xml.StartElement) error {
 	if err := p.normalArc(style, p.line); err != nil {
 		return err
 	}
-	inscribed := false
+	if err := p.attributes(e); err != nil {
+		return err
+	}
+	inscribed, err := p.weightByAttributes(e, &a)
+	if err != nil {
+		return err
+	}
+	name := label{}
 	err = p.children(func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "inscription":
@@ -264,18 +333,22 @@ func (p *parser) arc(e xml.StartElement) error {
 				return p.errorf("the arc %s has a second <inscription>", p.arcName(a))
 			}
 			inscribed = true
-			a.weight, err = p.number("the weight of the arc "+p.arcName(a), 1, 1)
+			a.weight, err = p.number(e, "the weight of the arc "+p.arcName(a), 1, 1)
 			return err
 		case "type", "arctype":
 			return p.arcType(e)
 		case "name":
-			return p.skip()
+			name, err = p.label()
+			return err
 		default:
-			return p.unknown(e)
+			return p.other(e)
 		}
 	})
 	p.arcs = append(p.arcs, a)
-	return err
+	if err != nil {
+		return err
+	}
+	return p.notAWeight(name, a)
 }
 
 // end returns the node that an arc names as its source or target. The node may
@@ -286,7 +359,8 @@ func (p *parser) end(e xml.StartElement, name string) (int32, error) {
 		return 0, err
 	}
 	if id == "" {
-		return 0, p.errorf("<arc> has no %s attribute; it must name a place or a transition", name)
+		return 0, p.errorf("<%s> has no %s attribute; it must name a place or a transition",
+			e.Name.Local, name)
 	}
 	return p.intern(id), nil
 }
@@ -299,6 +373,9 @@ func (p *parser) arcType(e xml.StartElement) error {
 	if err != nil {
 		return err
 	}
+	if err := p.attributes(e); err != nil {
+		return err
+	}
 	text, err := p.text()
 	if err != nil {
 		return err
@@ -309,10 +386,10 @@ func (p *parser) arcType(e xml.StartElement) error {
 	return p.normalArc(text, line)
 }
 
-// normalArc refuses every type of arc but the plain one: inhibitor, reset, read
-// and test arcs have another firing rule.
+// normalArc refuses every type of arc but the plain one, which some call regular:
+// inhibitor, reset, read and test arcs have another firing rule.
 func (p *parser) normalArc(style string, line int) error {
-	if style == "" || strings.EqualFold(style, "normal") {
+	if style == "" || strings.EqualFold(style, "normal") || strings.EqualFold(style, "regular") {
 		return nil
 	}
 	return p.errorAt(line, "found an arc of type %s; only normal arcs are supported, "+

@@ -35,6 +35,7 @@ type parser struct {
 	ids    map[string]int32 // id to its index in nodes
 	nodes  []node
 	arcs   []arc
+	turn   turn // of the first transition
 }
 
 func newParser(r io.Reader, limits Limits) (*parser, error) {
@@ -178,24 +179,20 @@ func (p *parser) skip() error {
 	return nil
 }
 
-// unknown passes over an element that does not matter. It refuses what makes a
+// passOver passes over an element that does not matter. It refuses what makes a
 // net coloured and what is part of a net, but stands where nobody reads it.
-// Only <toolspecific> and <graphics> may hold anything.
-func (p *parser) unknown(e xml.StartElement) error {
+// Only <toolspecific>, <graphics> and <finalmarkings> may hold anything.
+func (p *parser) passOver(e xml.StartElement) error {
 	for depth := len(p.open); ; {
 		switch e.Name.Local {
-		case "toolspecific", "graphics":
+		case "toolspecific", "graphics", "finalmarkings":
 			if err := p.skip(); err != nil {
 				return err
 			}
-		case "hlinitialMarking", "hlinscription", "declaration", "structure", "condition":
-			return p.errorf("found <%s>, which belongs to coloured nets; %s",
-				e.Name.Local, unfold)
-		case "net", "page", "place", "transition", "arc", "referencePlace", "referenceTransition",
-			"initialMarking", "inscription":
-			return p.errorf("found <%s> where it does not belong; nodes and arcs stand in a "+
-				"<page> of the <net>, initial markings in places, inscriptions in arcs",
-				e.Name.Local)
+		default:
+			if err := p.misplaced(e); err != nil {
+				return err
+			}
 		}
 		e = xml.StartElement{}
 		for e.Name.Local == "" {
@@ -211,11 +208,26 @@ func (p *parser) unknown(e xml.StartElement) error {
 	}
 }
 
+// misplaced refuses what makes a net coloured, and what is part of a net but stands where nobody
+// reads it.
+func (p *parser) misplaced(e xml.StartElement) error {
+	switch e.Name.Local {
+	case "hlinitialMarking", "hlinscription", "declaration", "structure", "condition":
+		return p.errorf("found <%s>, which belongs to coloured nets; %s", e.Name.Local, unfold)
+	case "net", "page", "place", "transition", "arc", "referencePlace", "referenceTransition",
+		"initialMarking", "inscription":
+		return p.errorf("found <%s> where it does not belong; nodes and arcs stand in a "+
+			"<page> of the <net>, initial markings in places, inscriptions in arcs",
+			e.Name.Local)
+	}
+	return nil
+}
+
 // attr returns an attribute without the white space around it, "" if absent.
 func (p *parser) attr(e xml.StartElement, name string) (string, error) {
 	value, found := "", false
 	for _, a := range e.Attr {
-		if a.Name.Local != name || a.Name.Space != "" {
+		if a.Name.Local != name || !own(e, a) {
 			continue
 		}
 		if found {
@@ -256,12 +268,15 @@ func (p *parser) label() (label, error) {
 			case "text", "value":
 				l.line = p.line
 				l.found++
+				if a := firstOwn(t, "id"); a != "" {
+					l.stray = "the attribute " + excerpt(a) + " of <" + t.Name.Local + ">"
+				}
 				l.text, err = p.plainText()
 			case "graphics", "toolspecific":
 				err = p.skip()
 			default:
 				l.stray = "<" + excerpt(t.Name.Local) + ">"
-				err = p.unknown(t)
+				err = p.passOver(t)
 			}
 			if err != nil {
 				return l, err
@@ -291,7 +306,8 @@ func (p *parser) plainText() (string, error) {
 	}
 }
 
-// text returns all text in the element without the white space around it.
+// text returns all text in the element and in its <text> without the white space
+// around it.
 func (p *parser) text() (string, error) {
 	var b strings.Builder
 	for depth := len(p.open); len(p.open) >= depth; {
@@ -299,8 +315,21 @@ func (p *parser) text() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if t, ok := tok.(xml.CharData); ok {
+		switch t := tok.(type) {
+		case xml.CharData:
 			b.Write(t)
+		case xml.StartElement:
+			switch t.Name.Local {
+			case "text", "value":
+				err = p.onlyAttributes(t, "id")
+			case "graphics", "toolspecific":
+				err = p.skip()
+			default:
+				err = p.refuse(t)
+			}
+			if err != nil {
+				return "", err
+			}
 		}
 	}
 	return strings.Trim(b.String(), xmlSpace), nil
@@ -308,7 +337,10 @@ func (p *parser) text() (string, error) {
 
 // number reads a label that holds a number of least to MaxTokens. An empty
 // label means standard.
-func (p *parser) number(what string, least, standard int64) (int64, error) {
+func (p *parser) number(e xml.StartElement, what string, least, standard int64) (int64, error) {
+	if err := p.onlyAttributes(e, "id"); err != nil {
+		return 0, err
+	}
 	l, err := p.label()
 	switch {
 	case err != nil:
@@ -318,13 +350,21 @@ func (p *parser) number(what string, least, standard int64) (int64, error) {
 	case l.stray != "":
 		return 0, p.errorAt(l.line, "%s holds %s; the number must stand in a <text> element",
 			what, l.stray)
-	case l.text == "":
+	}
+	return p.count(what, l.text, l.line, least, standard)
+}
+
+// count reads a number of least to MaxTokens. An empty text means standard. PIPE
+// names the class of the tokens before their number; its only class, unless a net
+// is coloured, is Default.
+func (p *parser) count(what, text string, line int, least, standard int64) (int64, error) {
+	if text == "" {
 		return standard, nil
 	}
-	v, err := strconv.ParseInt(l.text, 10, 64)
+	v, err := strconv.ParseInt(strings.TrimPrefix(text, "Default,"), 10, 64)
 	if err != nil || v < least || v > MaxTokens {
-		return 0, p.errorAt(l.line, "%s is %s; it must be a whole number from %d to %d",
-			what, quote(l.text), least, int64(MaxTokens))
+		return 0, p.errorAt(line, "%s is %s; it must be a whole number from %d to %d",
+			what, quote(text), least, int64(MaxTokens))
 	}
 	return v, nil
 }

@@ -105,7 +105,7 @@ var goodFiles = []struct {
 		petri.Net{Name: "n", Places: []petri.Place{place("p", 0)}}},
 	{"skipped elements", inNet(`<toolspecific><place id="x"/><page/><net/><structure/>
 	     <arc type="inhibitor"/></toolspecific><graphics><transition/></graphics>
-	     <mine><deep>x<toolspecific><place/></toolspecific></deep><graphics/></mine>
+	     <comment><deep>x<toolspecific><place/></toolspecific></deep><graphics/></comment>
 	     <place id="p"><capacity><value>0</value></capacity><toolspecific><type/></toolspecific>
 	     </place>`),
 		petri.Net{Name: "n", Places: []petri.Place{place("p", 0)}}},
@@ -115,6 +115,54 @@ var goodFiles = []struct {
 		petri.Net{Name: "n", Places: []petri.Place{place("p", 0)},
 			Transitions: []petri.Transition{transition("t",
 				[]petri.Arc{{Place: 0, Weight: 4}}, nil)}}},
+	{"attributes for elements", inNet(`<x:place id="p" x:initialMarking="3" name="P"/>
+	     <transition id="t" name="T" urgent="false"/>
+	     <arc source="p" target="t" inscription="2"/><arc source="t" target="p" weight="4"/>
+	     <arc source="t" target="p" weight="1" inscription="1"/>`),
+		petri.Net{Name: "n", Places: []petri.Place{{ID: "p", Name: "P", Initial: 3}},
+			Transitions: []petri.Transition{{ID: "t", Name: "T",
+				In: []petri.Arc{{Place: 0, Weight: 2}}, Out: []petri.Arc{{Place: 0, Weight: 5}}}}}},
+	{"as TAPAAL's engine", `<pnml><net active="true" id="n" type="P/T net">
+	     <place id="P0" name="Q" invariant="&lt; inf" initialMarking="1"/>
+	     <place id="P1" name="P1" invariant="&lt; inf" initialMarking="0"/>
+	     <transition player="0" id="T0" name="T0" urgent="false"/>
+	     <inputArc inscription="[0,inf)" weight="1" source="P0" target="T0"/>
+	     <outputArc inscription="1" source="T0" target="P1"/></net></pnml>`,
+		petri.Net{Name: "n",
+			Places: []petri.Place{{ID: "P0", Name: "Q", Initial: 1}, place("P1", 0)},
+			Transitions: []petri.Transition{transition("T0", []petri.Arc{{Place: 0, Weight: 1}},
+				[]petri.Arc{{Place: 1, Weight: 1}})}}},
+	{"as PIPE", `<pnml><net id="n" type="P/T net"><token id="Default" enabled="true" red="0"/>
+	     <labels x="10" y="10" border="false"><text>a note</text></labels>
+	     <place id="P"><name><value>P</value><graphics/></name><initialMarking>
+	     <value>Default,2</value><graphics/></initialMarking><capacity><value>0</value></capacity>
+	     </place><transition id="T"><name><value>T</value></name><orientation><value>0</value>
+	     </orientation><rate><value>1.0</value></rate><timed><value>false</value></timed>
+	     <infiniteServer><value>false</value></infiniteServer><priority><value>1</value></priority>
+	     </transition><transition id="U"><priority><value>1</value></priority></transition>
+	     <arc id="a" source="P" target="T"><graphics/><inscription><value>Default,3</value>
+	     <graphics/></inscription><tagged><value>false</value></tagged>
+	     <arcpath id="000" x="101" y="87" curvePoint="false"/><type value="normal"/></arc></net>
+	     </pnml>`,
+		petri.Net{Name: "n", Places: []petri.Place{place("P", 2)},
+			Transitions: []petri.Transition{
+				transition("T", []petri.Arc{{Place: 0, Weight: 3}}, nil),
+				transition("U", nil, nil)}}},
+	{"as pm4py and ProM", `<pnml><net id="n"
+	     type="http://www.pnml.org/version-2009/grammar/pnmlcoremodel"><page id="g"><name/>
+	     <place id="p"><initialMarking><text>1</text></initialMarking></place>
+	     <transition id="t"><name><text>tau</text></name><toolspecific tool="ProM" version="6.4"/>
+	     </transition><arc id="a" source="p" target="t"><name><text>1</text></name><arctype><text>
+	     normal</text></arctype></arc></page><finalmarkings><marking><place idref="p"><text>1</text>
+	     </place></marking></finalmarkings></net></pnml>`,
+		petri.Net{Name: "n", Places: []petri.Place{place("p", 1)},
+			Transitions: []petri.Transition{{ID: "t", Name: "tau",
+				In: []petri.Arc{{Place: 0, Weight: 1}}}}}},
+	{"regular arcs", inNet(twoNodes + `<arc source="p" target="t"><type value="regular"/>
+	     <exported>true</exported></arc>`),
+		petri.Net{Name: "n", Places: []petri.Place{place("p", 0)},
+			Transitions: []petri.Transition{transition("t",
+				[]petri.Arc{{Place: 0, Weight: 1}}, nil)}}},
 }
 
 func TestReadGood(t *testing.T) {
@@ -137,16 +185,18 @@ func TestReadGood(t *testing.T) {
 func TestNetTypes(t *testing.T) {
 	for uri, good := range map[string]bool{
 		"": true, "ptnet": true, "PTNet": true, "PT net": true, "P/T": true, "P/T net": true,
-		"http://www.pnml.org/version-2009/grammar/ptnet":      true,
-		"http://www.pnml.org/version-2009/grammar/ptnet/":     true,
-		"http://www.informatik.hu-berlin.de/top/pnml/ptNetb":  true,
-		"http://example.org/P/T":                              true,
-		"http://www.pnml.org/version-2009/grammar/symmetric":  false,
-		"http://www.pnml.org/version-2009/grammar/highlevel":  false,
-		"http://www.pnml.org/version-2009/grammar/pt-hlpng":   false,
-		"http://example.org/ptnet/coloured":                   false,
-		"http://example.org/p/tools/symmetricnet":             false,
-		"http://www.pnml.org/version-2009/grammar/timedptnet": false,
+		"http://www.pnml.org/version-2009/grammar/ptnet":         true,
+		"http://www.pnml.org/version-2009/grammar/ptnet/":        true,
+		"http://www.informatik.hu-berlin.de/top/pnml/ptNetb":     true,
+		"http://www.pnml.org/version-2009/grammar/pnmlcoremodel": true,
+		"http://www.yasper.org/specs/epnml-1.1":                  false,
+		"http://example.org/P/T":                                 true,
+		"http://www.pnml.org/version-2009/grammar/symmetric":     false,
+		"http://www.pnml.org/version-2009/grammar/highlevel":     false,
+		"http://www.pnml.org/version-2009/grammar/pt-hlpng":      false,
+		"http://example.org/ptnet/coloured":                      false,
+		"http://example.org/p/tools/symmetricnet":                false,
+		"http://www.pnml.org/version-2009/grammar/timedptnet":    false,
 	} {
 		_, err := petri.Read(strings.NewReader(`<pnml><net id="n" type="` + uri + `"/></pnml>`))
 		if (err == nil) != good {
@@ -197,11 +247,12 @@ func TestDeepNesting(t *testing.T) {
 		return `<pnml><net id="n">` + strings.Repeat(open, levels-2) +
 			strings.Repeat(end, levels-2) + `</net></pnml>`
 	}
-	if _, err := petri.Read(strings.NewReader(deep(petri.MaxNesting, "<a>", "</a>"))); err != nil {
+	most := deep(petri.MaxNesting, "<comment>", "</comment>")
+	if _, err := petri.Read(strings.NewReader(most)); err != nil {
 		t.Errorf("%d levels: %v", petri.MaxNesting, err)
 	}
 	files := map[string]string{
-		"one too many": deep(petri.MaxNesting+1, "<a>", "</a>"),
+		"one too many": deep(petri.MaxNesting+1, "<comment>", "</comment>"),
 		"skipped":      deep(1_000_000, "<graphics>", "</graphics>"),
 		"in a name":    deep(1_000_000, "<name>", "</name>"),
 		"pages":        `<pnml><net id="n">` + pages(100_000),
