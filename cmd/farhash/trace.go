@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/farhash/farhash/explore"
@@ -71,15 +72,18 @@ func newTraces(net *petri.Net, res *explore.Result, p *packing.Packing) (all []n
 		t := netTrace{}
 		walk, walked := res.Walks[found.Target]
 		kind, goal, name := property.Sometimes, deadlockGoal, ""
-		for _, known := range answers {
-			if known.Witness != found.Target || found.Target == explore.Deadlock {
-				continue
+		if found.Target != explore.Deadlock {
+			shown := slices.IndexFunc(answers, func(a packing.Answer) bool {
+				return a.Witness == found.Target
+			})
+			if shown < 0 {
+				continue // another marking has answered: liveness has two kinds of them
 			}
+			known := answers[shown]
 			kind, name = known.Property.Kind, known.Property.Name
 			if goal = shownGoal(known.Property, known.Value); found.Target == explore.Stranded {
 				goal = strandedGoal(net, known.Transition)
 			}
-			break
 		}
 		var firings []int
 		switch {

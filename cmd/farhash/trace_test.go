@@ -88,3 +88,26 @@ func TestNeverFires(t *testing.T) {
 		t.Errorf("%v", o)
 	}
 }
+
+// twoAtATime is a net whose only firing takes both tokens of a, so that u, which needs one of a and
+// one of b, never fires. Its bounds and invariants do not show that.
+const twoAtATime = `<pnml><net id="n"><place id="a"><initialMarking><text>2</text></initialMarking>
+</place><place id="b"/><transition id="t"/><transition id="u"/>
+<arc source="a" target="t" weight="2"/><arc source="t" target="b" weight="2"/>
+<arc source="a" target="u"/><arc source="b" target="u"/>
+<arc source="u" target="a"/><arc source="u" target="b"/></net></pnml>`
+
+// A trace shows the answer of a property. Liveness is answered by a deadlock or by a marking from
+// which a transition never fires again, and one of them is enough.
+func TestTraceOfLiveness(t *testing.T) {
+	path := writeFile(t, "net.pnml", twoAtATime)
+	for _, walk := range []string{"0", "10"} {
+		o := objectHere(t, 0, "explore", path, "-n", "1", "-q", "--json", "--walk", walk, "--trace",
+			"witness", "--examination", "Liveness", "--examination", "QuasiLiveness")
+		traces := o["traces"].([]any)
+		first := traces[0].(map[string]any)
+		if len(traces) != 1 || first["property"] != "Liveness" || len(first["firings"].([]any)) != 1 {
+			t.Errorf("--walk %s: %v", walk, traces)
+		}
+	}
+}
