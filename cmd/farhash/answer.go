@@ -78,12 +78,15 @@ type answer struct {
 	passes int // sweeps for properties that look along paths
 	detail string
 	traced string // the flag
-	covers bool   // the flag
+	// untraced are markings to which no way is known.
+	untraced []string
+	covers   bool // the flag
 	// printed has the names of the properties whose lines are printed already.
 	printed map[string]bool
 }
 
-func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer, error) {
+func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing, traced string) (answer,
+	error) {
 	place, marking := packing.Peaks(res)
 	a := answer{
 		Model: net.Name, Places: len(net.Places), Transitions: len(net.Transitions),
@@ -121,7 +124,8 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 		a.Properties = append(a.Properties, newPropertyAnswer(net, known))
 	}
 	var err error
-	if a.Traces, err = newTraces(net, res, p); err != nil || len(a.Traces) == 0 {
+	a.Traces, a.untraced, err = newTraces(net, res, p, traced)
+	if err != nil || len(a.Traces) == 0 {
 		return a, err
 	}
 	if first := &a.Traces[0]; !first.Alone {
@@ -304,8 +308,9 @@ func (a *answer) printTrace(w io.Writer) {
 		fmt.Fprintln(w, "the firing sequence to the deadlock was lost with a rank")
 	case lost && !a.Complete:
 		fmt.Fprintln(w, "no deadlock was found so far")
+	case a.TracesCut && len(a.Traces) == 0: // nothing is known of traces
 	default:
-		printTraces(w, "shortest firing sequence", a.traced, a.Traces)
+		printTraces(w, "shortest firing sequence", a.traced, a.Traces, a.untraced)
 	}
 	if a.TracesCut {
 		fmt.Fprintln(w, tracesCut)

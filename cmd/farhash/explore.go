@@ -342,7 +342,7 @@ func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net 
 			if res.Complete {
 				samples.Add(webpage.Sample{Elapsed: res.Elapsed, States: res.States})
 			}
-			if a, err = newAnswer(net, res, p); err == nil {
+			if a, err = newAnswer(net, res, p, f.trace); err == nil {
 				err = errors.Join(pass(a), f.writePage(&a, samples),
 					f.writeTraces(net, a.Traces))
 			}

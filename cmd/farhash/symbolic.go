@@ -17,6 +17,7 @@ import (
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/diagram"
+	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/petri/property"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/symbolic"
@@ -182,7 +183,8 @@ func (a *symbolicAnswer) takeTraces(net *petri.Net, res *diagram.Result) {
 			case known.Transition >= 0:
 				t.goal = strandedGoal(net, known.Transition)
 			case known.Property.Kind != property.Live:
-				t.goal = shownGoal(&known.Property, known.Value)
+				t.goal = shownGoal(&packing.Answer{Property: &known.Property, Exact: true,
+					Value: known.Value}, net)
 			}
 		}
 		a.Traces = append(a.Traces, t)
@@ -242,7 +244,7 @@ func (a *symbolicAnswer) printText(w io.Writer) {
 	switch {
 	case a.TracesCut && len(a.Traces) == 0: // nothing is known of traces
 	case a.Complete || a.traced == "witness":
-		printTraces(w, "", a.traced, a.Traces)
+		printTraces(w, "", a.traced, a.Traces, nil)
 	}
 	switch {
 	case a.full:

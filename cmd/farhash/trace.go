@@ -64,50 +64,109 @@ func tokens(net *petri.Net, marking []int64) (byID map[string]int64, text string
 	return byID, strings.Join(all, " ")
 }
 
-// newTraces are the traces of a search, in the order of the questions.
-func newTraces(net *petri.Net, res *explore.Result, p *packing.Packing) (all []netTrace,
-	err error) {
-	answers := p.Answers(res)
-	for _, found := range res.Traces {
-		t := netTrace{}
-		walk, walked := res.Walks[found.Target]
-		kind, goal, name := property.Sometimes, deadlockGoal, ""
-		if found.Target != explore.Deadlock {
-			shown := slices.IndexFunc(answers, func(a packing.Answer) bool {
-				return a.Witness == found.Target
-			})
-			if shown < 0 {
-				continue // another marking has answered: liveness has two kinds of them
+// newTraces are the traces of a search. For deadlocks there is one at most; for witnesses, one for
+// each property that a marking shows, in the order of the questions. unknown are the goals of
+// those that are shown by a marking to which no way is known.
+func newTraces(net *petri.Net, res *explore.Result, p *packing.Packing, traced string) (
+	all []netTrace, unknown []string, err error) {
+	if traced == "deadlock" {
+		for _, found := range res.Traces {
+			t, err := traceTo(net, p, found)
+			if err != nil {
+				return nil, nil, err
 			}
-			known := answers[shown]
-			kind, name = known.Property.Kind, known.Property.Name
-			if goal = shownGoal(known.Property, known.Value); found.Target == explore.Stranded {
-				goal = strandedGoal(net, known.Transition)
-			}
+			t.goal = deadlockGoal
+			all = append(all, t)
 		}
-		var firings []int
-		switch {
-		case found.Alone:
-			t.Alone = true
-			t.End, t.end = tokens(net, p.Marking(found.Steps[0].State))
-		case found.Steps != nil:
-			firings, err = p.Firings(found.Steps)
-		case walked && kind != property.Bound:
-			firings, err = p.Walked(found.Target, walk)
-		default:
-			continue // a walk has come to a large value, and is not known
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !t.Alone {
-			t = newNetTrace(net, firings)
-		}
-		t.Property, t.goal, t.ByWalk = name, goal, walked && found.Steps == nil
-		t.Shortest = !t.Alone && (!t.ByWalk || len(t.Firings) == 0)
-		all = append(all, t)
 	}
-	return all, nil
+	if traced != "witness" {
+		return all, nil, nil
+	}
+	for _, known := range p.Answers(res) {
+		t, ok, err := traceOf(net, p, known, res)
+		if err != nil {
+			return nil, nil, err
+		}
+		goal := shownGoal(&known, net)
+		switch {
+		case ok:
+			t.Property, t.goal = known.Property.Name, goal
+			all = append(all, t)
+		case known.Witness == explore.Stranded,
+			known.Witness >= 0 && res.Findings[known.Witness] != 0:
+			unknown = append(unknown, goal)
+		}
+	}
+	return all, unknown, nil
+}
+
+// traceOf is the trace to a marking that shows an answer; ok is false if none does or no way there
+// is known.
+func traceOf(net *petri.Net, p *packing.Packing, a packing.Answer, res *explore.Result) (
+	t netTrace, ok bool, err error) {
+	if shownAtOnce(a) {
+		t = newNetTrace(net, nil)
+		t.Shortest = true
+		return t, true, nil
+	}
+	if a.Witness == -1 {
+		return t, false, nil
+	}
+	finding := a.Witness
+	number := slices.IndexFunc(res.Traces, func(t explore.Trace) bool {
+		return t.Target == finding
+	})
+	if number >= 0 && res.Traces[number].Steps != nil {
+		t, err = traceTo(net, p, res.Traces[number])
+		return t, err == nil, err
+	}
+	if a.Property.Kind == property.Bound {
+		finding++ // the walk to the largest value that can be; the way to another is not kept
+	}
+	walk, walked := res.Walks[finding]
+	if !walked {
+		return t, false, nil
+	}
+	firings, err := p.Walked(finding, walk)
+	if err != nil {
+		return t, false, err
+	}
+	t = newNetTrace(net, firings)
+	t.ByWalk, t.Shortest = true, len(firings) == 0
+	return t, true, nil
+}
+
+// shownAtOnce reports whether the structure of the net gives an answer that the initial marking
+// shows like all others.
+func shownAtOnce(a packing.Answer) bool {
+	if !a.Structural {
+		return false
+	}
+	switch a.Property.Kind {
+	case property.Always, property.Live:
+		return a.Verdict == packing.False
+	case property.Sometimes:
+		return a.Verdict == packing.True
+	case property.Bound:
+		return true
+	}
+	return false
+}
+
+// traceTo is the trace that a search has found.
+func traceTo(net *petri.Net, p *packing.Packing, found explore.Trace) (netTrace, error) {
+	if found.Alone {
+		t := netTrace{Alone: true}
+		t.End, t.end = tokens(net, p.Marking(found.Steps[0].State))
+		return t, nil
+	}
+	firings, err := p.Firings(found.Steps)
+	if err != nil {
+		return netTrace{}, err
+	}
+	t := newNetTrace(net, firings)
+	t.Shortest = true
+	return t, nil
 }
 
 // What traces lead to.
@@ -118,11 +177,18 @@ func strandedGoal(net *petri.Net, transition int) string {
 		" never fires again"
 }
 
-// shownGoal is a marking that shows a property, or the value of a bound.
-func shownGoal(p *property.Property, value int64) string {
-	goal := "a marking that shows " + printable(p.Name)
-	if p.Kind == property.Bound {
-		goal += fmt.Sprintf(" = %d", value)
+// shownGoal is a marking that shows an answer, or the value of a bound.
+func shownGoal(a *packing.Answer, net *petri.Net) string {
+	if a.Property.Kind == property.Live && a.Transition >= 0 {
+		return strandedGoal(net, a.Transition)
+	}
+	goal := "a marking that shows " + printable(a.Property.Name)
+	switch {
+	case a.Property.Kind != property.Bound:
+	case a.Exact:
+		goal += fmt.Sprintf(" = %d", a.Value)
+	default:
+		goal += fmt.Sprintf(" >= %d", a.Value)
 	}
 	return goal
 }
@@ -161,16 +227,21 @@ func (t *netTrace) print(w io.Writer, sequence string) {
 	fmt.Fprintf(w, "  end  %s\n", t.end)
 }
 
-// printTraces prints what --trace has asked for, of all markings unless that is a witness.
-func printTraces(w io.Writer, sequence, traced string, traces []netTrace) {
+// printTraces prints what --trace has asked for, of all markings unless that is a witness. unknown
+// are the goals to which no way is known.
+func printTraces(w io.Writer, sequence, traced string, traces []netTrace, unknown []string) {
 	switch {
-	case traced == "":
-	case len(traces) == 0 && traced == "witness":
+	case traced == "" || len(traces)+len(unknown) > 0:
+	case traced == "witness":
 		fmt.Fprintln(w, "no marking that was found shows an answer")
-	case len(traces) == 0:
+	default:
 		fmt.Fprintln(w, "no deadlock is reachable")
 	}
 	for i := range traces {
 		traces[i].print(w, sequence)
+	}
+	for _, goal := range unknown {
+		fmt.Fprintf(w, "%s was found, and the way there is not known (--walk 0 with --order bfs "+
+			"from the beginning may show one)\n", goal)
 	}
 }

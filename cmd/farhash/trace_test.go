@@ -1,10 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/packing"
+	"github.com/farhash/farhash/petri/property"
 )
 
 // Each property that a marking shows has a trace of its own, also a bound.
@@ -106,8 +110,69 @@ func TestTraceOfLiveness(t *testing.T) {
 			"witness", "--examination", "Liveness", "--examination", "QuasiLiveness")
 		traces := o["traces"].([]any)
 		first := traces[0].(map[string]any)
-		if len(traces) != 1 || first["property"] != "Liveness" || len(first["firings"].([]any)) != 1 {
+		firings := first["firings"].([]any)
+		if len(traces) != 1 || first["property"] != "Liveness" || len(firings) != 1 {
 			t.Errorf("--walk %s: %v", walk, traces)
 		}
+	}
+}
+
+// What the structure of a net answers is shown by the initial marking, if by any.
+func TestTraceByStructure(t *testing.T) {
+	path := writeFile(t, "net.pnml", `<pnml><net id="n"><place id="a" initialMarking="1"/>
+		<place id="b"/><transition id="t"/><transition id="dead"/><arc source="a" target="t"/>
+		<arc source="t" target="a"/><arc source="b" target="dead"/></net></pnml>`)
+	o := here(t, "explore", path, "-n", "1", "-q", "--trace", "witness", "--bound", "tokens(a)",
+		"--always", "tokens(b) = 1", "--sometimes", "tokens(b) = 0", "--examination", "Liveness",
+		"--examination", "QuasiLiveness", "--always", "tokens(b) = 0", "--sometimes",
+		"tokens(b) = 1")
+	const is = "\nthe initial marking is a marking "
+	o.has(t, 0, is+"that shows bound tokens(a) = 1\n", is+"that shows always tokens(b) = 1\n",
+		is+"that shows sometimes tokens(b) = 0\n", is+"from which dead never fires again\n",
+		"!shows QuasiLiveness", "!shows always tokens(b) = 0", "!shows sometimes tokens(b) = 1",
+		"!no marking that was found")
+	here(t, "explore", path, "-n", "1", "-q", "--trace", "witness", "--always",
+		"tokens(b) = 0").has(t, 0, "\nno marking that was found shows an answer\n")
+}
+
+// A walk may have come to the largest value of a bound that can be, and to values from which
+// nobody knows the way back.
+func TestTraceOfWalkedBound(t *testing.T) {
+	net := &petri.Net{Name: "n", Places: []petri.Place{{ID: "a", Name: "a", Initial: 3},
+		{ID: "b", Name: "b"}}, Transitions: []petri.Transition{{ID: "t", Name: "t",
+		In: arcTo(0, 1), Out: arcTo(1, 1)}}}
+	bound := property.Property{Name: "X", Kind: property.Bound,
+		Sum: property.Sum{Terms: []property.Term{{Place: 1, Weight: 1}}}}
+	p, err := packing.New(net, packing.Options{Properties: []property.Property{bound}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := &explore.Result{Findings: make([]uint64, p.Findings())}
+	finding := p.Answers(res)[0].Witness
+	res.Findings[finding] = 3 + 1
+	goals := func() (all []string, unknown []string) {
+		traces, unknown, err := newTraces(net, res, p, "witness")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, trace := range traces {
+			all = append(all, fmt.Sprint(trace.goal, " ", trace.ByWalk, " ", trace.Firings))
+		}
+		return all, unknown
+	}
+	all, unknown := goals()
+	if len(all) > 0 || fmt.Sprint(unknown) != "[a marking that shows X >= 3]" {
+		t.Errorf("without a walk: %q, %q", all, unknown)
+	}
+	var text strings.Builder
+	printTraces(&text, "", "witness", nil, unknown)
+	if !strings.HasPrefix(text.String(), "a marking that shows X >= 3 was found, and the way ") {
+		t.Errorf("without a walk: %s", &text)
+	}
+	res.Findings[finding+1] = 1
+	res.Walks = map[int]explore.Walk{finding + 1: {Number: 1, Length: 3}}
+	all, unknown = goals()
+	if fmt.Sprint(all) != "[a marking that shows X = 3 true [t t t]]" || len(unknown) > 0 {
+		t.Errorf("after a walk: %q, %q", all, unknown)
 	}
 }
