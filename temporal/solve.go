@@ -46,6 +46,10 @@ func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []
 			answers[i].Err = q.err
 			continue
 		}
+		if q.end == begin { // it is a constant, and no state is asked
+			answers[i] = Answer{Known: true, True: q.root.holds(nil)}
+			continue
+		}
 		if n := len(rounds); n == 0 || q.end > sideBits || len(rounds[n-1]) == maxQuestions {
 			q = compile(f, 0, fair)
 			rounds = append(rounds, nil)

@@ -305,6 +305,24 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Formulas of constants need no words of states, and take none from the others.
+func TestSolveConstants(t *testing.T) {
+	g := &graph{first: []uint64{0}, next: [][]uint64{{}}, labels: []uint64{1}}
+	yes, no := of(temporal.And), of(temporal.Or)
+	constants := []*temporal.Formula{of(temporal.Exists, yes), of(temporal.Forall, no),
+		of(temporal.Not, of(temporal.Forall, no)), no}
+	mixed := append(slices.Clone(constants), atom(0), exists(temporal.Next, no),
+		forall(temporal.Globally, yes))
+	wants := []bool{true, false, true, false, true, false, true}
+	for _, formulas := range [][]*temporal.Formula{constants, mixed} {
+		for i, a := range answer(t, 2, g, formulas) {
+			if !a.Known || a.True != wants[i] {
+				t.Errorf("of %d formulas, %d: %+v, want %v", len(formulas), i, a, wants[i])
+			}
+		}
+	}
+}
+
 // In a deadlock what an automaton can do follows from what it can do there later.
 func TestSolveDeadlock(t *testing.T) {
 	g := &graph{first: []uint64{0}, next: [][]uint64{{}}, labels: []uint64{1}}
