@@ -93,7 +93,9 @@ func (p *Packing) ask(properties []property.Property) error {
 		case property.Stable:
 			at.known = p.stableByStructure()
 		case property.QuasiLive:
-			if slices.Contains(p.s.live, false) {
+			if len(p.net.Transitions) == 0 {
+				at.known = True
+			} else if slices.Contains(p.s.live, false) {
 				at.known = False
 			}
 		case property.Live:
@@ -203,8 +205,12 @@ func (p *Packing) askBound(at *question) error {
 	return nil
 }
 
-// stableByStructure is True if no transition that can fire changes some place.
+// stableByStructure is True if no transition that can fire changes some place, and False if there
+// is no place.
 func (p *Packing) stableByStructure() Verdict {
+	if len(p.net.Places) == 0 {
+		return False
+	}
 	if slices.Contains(p.changing(func(t int) bool { return p.s.live[t] }), false) {
 		return True
 	}

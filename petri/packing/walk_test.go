@@ -136,3 +136,42 @@ func TestWalkedElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// A net without places or without transitions has its answers by structure, and nothing to walk to.
+func TestWalksOfEmptyNets(t *testing.T) {
+	place := []petri.Place{{ID: "p", Name: "p"}}
+	fires := []petri.Transition{{ID: "t", Name: "t"}}
+	for _, c := range []struct {
+		net                     petri.Net
+		stable, quasiLive, live Verdict
+	}{
+		{petri.Net{}, False, True, True},
+		{petri.Net{Places: place}, True, True, True},
+		{petri.Net{Transitions: fires}, False, True, True},
+	} {
+		properties := []property.Property{{Kind: property.Stable}, {Kind: property.QuasiLive},
+			{Kind: property.Live}, {Kind: property.Sometimes,
+				Formula: &property.Formula{Op: property.Stuck}}}
+		p, err := New(&c.net, Options{Properties: properties})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := p.NewExpander().(explore.Walker)
+		for range 3 {
+			e.Walk(0, make([]uint64, p.Findings()), 50)
+		}
+		answers, _, _, err := answersOf(&c.net, 1, properties, explore.Options{Walk: 0.5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stuck := Verdict(False)
+		if len(c.net.Transitions) == 0 {
+			stuck = True
+		}
+		for i, want := range []Verdict{c.stable, c.quasiLive, c.live, stuck} {
+			if answers[i].Verdict != want {
+				t.Errorf("%+v, question %d: %+v, want %v", c.net, i, answers[i], want)
+			}
+		}
+	}
+}
