@@ -117,7 +117,7 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 		}
 	}
 	if len(net.Places) == 0 {
-		return nil, errors.New("the net has no places, and so no markings to explore")
+		return explorePlaceless(ctx, net, opts, properties)
 	}
 	given, ordered := ctx, opts.Order.Places != nil
 	if err := opts.order(ctx, net); err != nil {
@@ -145,6 +145,28 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 		return nil, err
 	}
 	res.Elapsed = time.Since(begin)
+	return res, nil
+}
+
+// explorePlaceless explores a net without places. A diagram has a level at least, so the net gets a
+// place that no transition touches.
+func explorePlaceless(ctx context.Context, net *petri.Net, opts Options,
+	properties []property.Property) (*Result, error) {
+	with := *net
+	with.Places, opts.Order = []petri.Place{{}}, Order{}
+	res, err := Explore(ctx, &with, opts, properties...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range res.Answers {
+		a := &res.Answers[i]
+		if a.Property.Kind == property.Stable {
+			a.True = false // the place that is always the same is not of the net
+		}
+		if a.Marking != nil {
+			a.Marking = []int64{}
+		}
+	}
 	return res, nil
 }
 

@@ -329,3 +329,34 @@ func TestBoundsThatAreNotExact(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaceless explores nets without places, which have one marking.
+func TestPlaceless(t *testing.T) {
+	stuck := &property.Formula{Op: property.Stuck}
+	asked := []property.Property{{Kind: property.Stable}, {Kind: property.QuasiLive},
+		{Kind: property.Live}, {Kind: property.Sometimes, Formula: stuck},
+		{Kind: property.Bound, Sum: property.Sum{Constant: 3}}}
+	for transitions := range 3 {
+		net := &petri.Net{Transitions: make([]petri.Transition, transitions)}
+		dead := transitions == 0
+		for _, strategy := range []symbolic.Strategy{symbolic.Saturation, ""} {
+			res, err := Explore(t.Context(), net, Options{MaxBytes: testBytes, Strategy: strategy,
+				Witness: true, Deadlock: true}, asked...)
+			must(t, err)
+			if fmt.Sprint(res.States, res.Arcs, res.Deadlocks.Sign() > 0, res.MaxTokensPlace,
+				res.MaxTokensMarking) != fmt.Sprint(1, transitions, dead, 0, 0) {
+				t.Errorf("%d transitions: %+v", transitions, res)
+			}
+			for i, want := range []bool{false, true, true, dead} {
+				if a := res.Answers[i]; a.True != want || len(a.Marking) > 0 {
+					t.Errorf("%d transitions, question %d: %+v, want %v", transitions, i, a, want)
+				}
+			}
+			if res.Answers[4].Value != 3 {
+				t.Errorf("%d transitions: bound %d", transitions, res.Answers[4].Value)
+			}
+		}
+		_, err := exploreNth(t.Context(), net, Options{MaxBytes: testBytes}, 0, asked)
+		must(t, err)
+	}
+}
