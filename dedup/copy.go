@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/bits"
@@ -21,7 +20,9 @@ type Format struct {
 	Field int
 	// Delimiter is what separates fields. 0 means a tab.
 	Delimiter byte
-	// Key compares the value of this key of a record that is a JSON object.
+	// Key compares the value of this key of a record that is a JSON object. Strings are equal if
+	// their characters are, however they are escaped; invalid bytes and halves of surrogate pairs
+	// are compared as they are.
 	Key string
 }
 
@@ -361,24 +362,4 @@ func (f *Format) field(record []byte) ([]byte, error) {
 		}
 		record = record[end+1:]
 	}
-}
-
-// value is the value of the key, without the spaces and escapes that JSON leaves to the writer.
-func (f *Format) value(record []byte) ([]byte, error) {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(record, &object); err != nil {
-		return nil, fmt.Errorf("no JSON object: %w", err)
-	}
-	value, ok := object[f.Key]
-	if !ok {
-		return nil, fmt.Errorf("the JSON object has no key %q", f.Key)
-	}
-	if value[0] == '"' {
-		var text string
-		err := json.Unmarshal(value, &text)
-		return append([]byte{'"'}, text...), err
-	}
-	var compact bytes.Buffer
-	err := json.Compact(&compact, value)
-	return compact.Bytes(), err
 }
