@@ -18,8 +18,11 @@ type Format struct {
 	RecordBytes int
 	// Field compares the field of this number, from 1 on. 0 compares all of the record.
 	Field int
-	// Delimiter is what separates fields. 0 means a tab.
+	// Delimiter is what separates fields. 0 means a tab, and a comma with QuotesCSV.
 	Delimiter byte
+	// Quotes is what quotes mean to fields. By default a field that begins with one is refused, if
+	// it is before the compared field or is that field.
+	Quotes Quotes
 	// Key compares the value of this key of a record that is a JSON object. Strings are equal if
 	// their characters are, however they are escaped; invalid bytes and halves of surrogate pairs
 	// are compared as they are.
@@ -60,6 +63,10 @@ func (f *Format) check() error {
 	case f.RecordBytes > 0 && f.Null, f.Field > 0 && f.Key != "",
 		f.RecordBytes > 0 && (f.Field > 0 || f.Key != ""):
 		return fmt.Errorf("dedup: RecordBytes excludes Null, Field and Key, and Field excludes Key")
+	case f.Quotes == QuotesCSV && f.Field == 0:
+		return fmt.Errorf("dedup: QuotesCSV needs Field")
+	case f.Quotes == QuotesCSV && (f.Delimiter == '"' || f.Delimiter == '\r'):
+		return fmt.Errorf("dedup: fields of CSV are not separated by %q", f.Delimiter)
 	}
 	return nil
 }
@@ -130,6 +137,8 @@ type splitter struct {
 	format Format
 	rest   []byte // begins a record
 	atEnd  bool
+
+	inQuotes bool // what comes next, of records of CSV
 }
 
 // next is the next block, in the memory of buf if that is large enough.
@@ -175,6 +184,9 @@ func (s *splitter) next(buf []byte) block {
 func (s *splitter) whole(buf []byte, from int) int {
 	if size := s.format.RecordBytes; size > 0 {
 		return len(buf) / size * size
+	}
+	if s.format.Quotes == QuotesCSV {
+		return s.wholeOfCSV(buf, from)
 	}
 	if i := bytes.LastIndexByte(buf[from:], s.format.end()); i >= 0 {
 		return from + i + 1
@@ -258,14 +270,20 @@ func (c *copying) split(data []byte, at int) (n, end int, err error) {
 	}
 	for ; n < batchRecords && at < len(data); n++ {
 		size := c.format.RecordBytes
-		if size == 0 {
+		if c.format.Quotes == QuotesCSV {
+			size = sizeOfCSV(data[at:], c.format.end())
+		} else if size == 0 {
 			size = indexByte(data[at:], pattern)
 		}
 		record := data[at : at+size]
 		key := record
 		if compared {
-			if key, err = c.format.key(record); err != nil {
-				return n, at, &RecordError{c.stats.Read + uint64(n) + 1, err}
+			number := c.stats.Read + uint64(n) + 1
+			if c.format.Quotes == QuotesCSV && number == 1 {
+				key = bytes.TrimPrefix(key, []byte(byteOrderMark))
+			}
+			if key, err = c.format.key(key); err != nil {
+				return n, at, &RecordError{number, err}
 			}
 		}
 		if f.prints != nil {
@@ -344,22 +362,4 @@ func (f *Format) key(record []byte) ([]byte, error) {
 		return f.value(record)
 	}
 	return record, nil
-}
-
-func (f *Format) field(record []byte) ([]byte, error) {
-	delimiter := f.Delimiter
-	if delimiter == 0 {
-		delimiter = '\t'
-	}
-	for n := 1; ; n++ {
-		end := bytes.IndexByte(record, delimiter)
-		if n == f.Field && end >= 0 {
-			return record[:end], nil
-		} else if n == f.Field {
-			return record, nil
-		} else if end < 0 {
-			return nil, fmt.Errorf("there is no field %d, only %d", f.Field, n)
-		}
-		record = record[end+1:]
-	}
 }

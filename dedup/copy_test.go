@@ -163,11 +163,15 @@ func TestCopyUnwritten(t *testing.T) {
 
 // Blocks are the stream, cut between records, in whatever pieces it arrives.
 func FuzzSplitter(f *testing.F) {
-	f.Add([]byte("a\nbb\n\nc"), false, 0)
-	f.Add([]byte("a\x00b"), true, 3)
+	f.Add([]byte("a\nbb\n\nc"), false, 0, false)
+	f.Add([]byte("a\x00b"), true, 3, false)
+	f.Add([]byte("\"a\nb\",\"\"\"\n\"\nc\n\"d\n"), false, 0, true)
 	var memory []byte // of all blocks: new ones would take most of the time
-	f.Fuzz(func(t *testing.T, text []byte, null bool, size int) {
+	f.Fuzz(func(t *testing.T, text []byte, null bool, size int, csv bool) {
 		format := Format{Null: null && size == 0, RecordBytes: max(size, 0) % 100}
+		if csv {
+			format.RecordBytes, format.Quotes = 0, QuotesCSV
+		}
 		s := splitter{in: iotest.OneByteReader(bytes.NewReader(text)), format: format}
 		var all []byte
 		for {
@@ -177,6 +181,9 @@ func FuzzSplitter(f *testing.F) {
 			if n := format.RecordBytes; n > 0 && len(b.data)%n != 0 ||
 				n == 0 && len(b.data) > 0 && b.data[len(b.data)-1] != format.end() {
 				t.Fatalf("a block is cut in a record: %q", b.data)
+			}
+			if csv && b.err == nil && bytes.Count(b.data, []byte{'"'})%2 == 1 {
+				t.Fatalf("a block is cut in quotes: %q", b.data)
 			}
 			if b.err != nil {
 				size := max(format.RecordBytes, 1)

@@ -36,7 +36,7 @@ func TestKeyValues(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		_, err := newFilter(t, Config{Exact: exact}).Copy(t.Context(), &out,
+		_, err := newFilter(t, Config{MemoryBytes: 1 << 20, Exact: exact}).Copy(t.Context(), &out,
 			strings.NewReader(in.String()), Format{Key: "k"})
 		if err != nil || out.String() != want.String() {
 			t.Errorf("exact %v: %q, want %q: %v", exact, out.String(), want.String(), err)

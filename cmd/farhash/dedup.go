@@ -36,7 +36,7 @@ type dedupFlags struct {
 	exact, quiet, unordered           bool
 	delimiter, out, seen, mem         string
 	fieldGiven, recordGiven, keyGiven bool
-	delimiterGiven                    bool
+	delimiterGiven, csv, csvGiven     bool
 }
 
 func newDedup() *cobra.Command {
@@ -55,6 +55,9 @@ none wrongly. So do --count, --repeated and --unique, which write when all was r
 --field or --key they count lines with the same field or value, and write the first of
 them.
 
+With --field a field that begins with a quote is an error unless --csv says what quotes
+are. With --csv a record may have several lines, in quotes.
+
 When memory is full, exit code 3, or at Ctrl-C, what was written is right: the first
 occurrences in the part that was read. The message says how much --mem would do. After
 any other error the files of -o and --seen are what they were before. The file of --seen
@@ -65,7 +68,7 @@ share of each file, and all share what was seen. They write in no order, which n
 --unordered, each to a file of its own, which needs -o: rank 3 writes out.txt.3 where -o
 is out.txt, and out.3.gz where it is out.gz. --mem is then of all ranks together.`,
 		Example: `  farhash dedup access.log -o distinct.log
-  farhash dedup --field 1 --delimiter , a.csv b.csv.gz -o first.csv.zst
+  farhash dedup --field 1 --csv a.csv b.csv.gz -o first.csv.zst
   farhash dedup --count < words.txt
   farhash dedup --seen urls.seen new-urls.txt
   farhash run -n 4 -- farhash dedup --unordered big.log -o distinct.log`,
@@ -73,6 +76,7 @@ is out.txt, and out.3.gz where it is out.gz. --mem is then of all ranks together
 			changed := cmd.Flags().Changed
 			f.fieldGiven, f.recordGiven = changed("field"), changed("record")
 			f.keyGiven, f.delimiterGiven = changed("key"), changed("delimiter")
+			f.csvGiven = changed("csv")
 			return f.run(cmd.Context(), given)
 		},
 	}
@@ -84,7 +88,10 @@ is out.txt, and out.3.gz where it is out.gz. --mem is then of all ranks together
 	flags.IntVar(&f.format.RecordBytes, "record", 0,
 		"records are of so many `BYTES`, without ends")
 	flags.IntVar(&f.format.Field, "field", 0, "compare only field `N`, from 1 on")
-	flags.StringVar(&f.delimiter, "delimiter", "", "`BYTE` between fields (default: a tab)")
+	flags.StringVar(&f.delimiter, "delimiter", "",
+		"`BYTE` between fields (default: a tab, with --csv a comma)")
+	flags.BoolVar(&f.csv, "csv", false, "fields may be enclosed in quotes, as in CSV; "+
+		"--csv=false: quotes are bytes as any others")
 	flags.StringVar(&f.format.Key, "key", "",
 		"lines are JSON objects; compare only the value of the key `NAME`")
 	flags.StringVarP(&f.out, "output", "o", "-", "`FILE` to write, - for standard output")
@@ -121,17 +128,26 @@ func (f *dedupFlags) options(inputs []string) (dedup.Config, error) {
 		return cfg, errors.New("--field and --key exclude each other")
 	case f.delimiterGiven && !f.fieldGiven:
 		return cfg, errors.New("--delimiter needs --field")
+	case f.csvGiven && !f.fieldGiven:
+		return cfg, errors.New("--csv needs --field")
 	case f.repeated && f.unique:
 		return cfg, errors.New("--repeated and --unique exclude each other")
 	case f.seen != "" && counts:
 		return cfg, errors.New("--seen keeps no counts: it excludes --count, --repeated and " +
 			"--unique")
 	}
+	if f.csv {
+		f.format.Quotes = dedup.QuotesCSV
+	} else if f.csvGiven {
+		f.format.Quotes = dedup.QuotesPlain
+	}
 	if f.delimiterGiven {
 		text := strings.ReplaceAll(f.delimiter, `\t`, "\t")
 		if len(text) != 1 || text[0] == 0 {
 			return cfg, fmt.Errorf("--delimiter must be one byte other than zero, not %q",
 				f.delimiter)
+		} else if f.csv && (text[0] == '"' || text[0] == '\r') {
+			return cfg, fmt.Errorf("--csv excludes --delimiter %q", text)
 		}
 		f.format.Delimiter = text[0]
 	}
@@ -383,13 +399,21 @@ func (r *dedupRun) copy(ctx context.Context, out io.Writer) error {
 			r.ended = err
 			break
 		} else if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w%s", path, err, remedy(err))
 		}
 	}
 	if !r.flags.count && !r.flags.repeated && !r.flags.unique {
 		return nil
 	}
 	return r.writeCounts(out)
+}
+
+// remedy is what to do about an error of an input, to be added to it.
+func remedy(err error) string {
+	if errors.Is(err, dedup.ErrQuote) {
+		return "; give --csv if quotes enclose fields, --csv=false if they are bytes as any others"
+	}
+	return ""
 }
 
 func (r *dedupRun) copyFile(ctx context.Context, out io.Writer, i int, path string) error {

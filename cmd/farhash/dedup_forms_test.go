@@ -24,6 +24,11 @@ func TestDedupForms(t *testing.T) {
 		{"a\tb\nc\tb\n", "a\tb\n", []string{"--field", "2"}},
 		{"a\tb\nc\tb\n", "a\tb\n", []string{"--field", "2", "--delimiter", `\t`}},
 		{"a b\nc b\n", "a b\n", []string{"--field", "2", "--delimiter", " "}},
+		{"\"a,\n\",1\n\"a,\",2\n", "\"a,\n\",1\n\"a,\",2\n", []string{"--field", "1", "--csv"}},
+		{"\"a;b\";1\n\"a;c\";1\n", "\"a;b\";1\n",
+			[]string{"--field", "2", "--csv", "--delimiter", ";"}},
+		{"\"a,b\"\n\"a,c\"\n", "\"a,b\"\n",
+			[]string{"--field", "1", "--csv=false", "--delimiter", ","}},
 		{"a\na\na\n", "a\n", []string{"--repeated"}}, {"a\na\na\nb\n", "b\n", []string{"--unique"}},
 	} {
 		o := hereWith(t, c.in, append([]string{"dedup"}, c.args...)...)
@@ -32,6 +37,12 @@ func TestDedupForms(t *testing.T) {
 				c.want, o.stderr)
 		}
 	}
+}
+
+// TestDedupQuotes: a field that begins with a quote is refused, and the message has the remedy.
+func TestDedupQuotes(t *testing.T) {
+	o := hereWith(t, "\"Smith, Ann\",10\n", "dedup", "--field", "1", "--delimiter", ",")
+	o.has(t, exitFailure, "record 1: field 1 begins with a quote; give --csv if quotes enclose")
 }
 
 // TestDedupSummary: the summary counts what was read and what was kept, and says how certain that

@@ -142,7 +142,7 @@ func (r *dedupRun) addUp(ctx context.Context) (reasons uint64, err error) {
 
 // share is the part of input i that this rank reads, nil for none. A file that can be read at any
 // place is divided between the ranks at ends of records; others are dealt whole, and standard input
-// is rank 0's.
+// is rank 0's. So is CSV: whether a line ends a record depends on all quotes before it.
 func (r *dedupRun) share(i int, path string, file *os.File) (io.Reader, error) {
 	ranks, rank := int64(r.job.Size()), int64(r.job.Rank())
 	if path == "-" {
@@ -152,7 +152,7 @@ func (r *dedupRun) share(i int, path string, file *os.File) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || isCompressed(file) {
+	if r.flags.csv || !info.Mode().IsRegular() || isCompressed(file) {
 		if int64(i)%ranks != rank {
 			return nil, nil
 		}

@@ -99,15 +99,16 @@ func (r ranked) Rank() int { return r.rank }
 func (r ranked) Size() int { return r.size }
 
 // TestDedupShares: the shares of ranks are the whole file in order, at ends of records. What is
-// compressed is one rank's, and standard input is read as it is.
+// compressed is one rank's, and so is CSV; standard input is read as it is.
 func TestDedupShares(t *testing.T) {
+	csv := false
 	read := func(rank, size, i int, path string) string {
 		file, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		r := dedupRun{flags: &dedupFlags{}, job: ranked{rank: rank, size: size}}
+		r := dedupRun{flags: &dedupFlags{csv: csv}, job: ranked{rank: rank, size: size}}
 		in, err := r.share(i, path, file)
 		if err != nil {
 			t.Fatal(err)
@@ -134,12 +135,16 @@ func TestDedupShares(t *testing.T) {
 		}
 	}
 	zipped := writeFile(t, "in.gz", gzipMagic+"\n")
-	for i := range 4 {
-		for rank := range 3 {
-			if mine := read(rank, 3, i, zipped) != ""; mine != (rank == i%3) {
-				t.Errorf("compressed file %d: rank %d reads it: %v", i, rank, mine)
+	quoted := writeFile(t, "in.csv", strings.Repeat("\"a\nb\",1\n", 10))
+	for _, path := range []string{zipped, quoted} {
+		for i := range 4 {
+			for rank := range 3 {
+				if mine := read(rank, 3, i, path) != ""; mine != (rank == i%3) {
+					t.Errorf("%s as file %d: rank %d reads it: %v", path, i, rank, mine)
+				}
 			}
 		}
+		csv = true
 	}
 }
 
