@@ -22,6 +22,9 @@ type Config struct {
 	Records uint64
 	// Exact stores the bytes of every distinct record, and compares them.
 	Exact bool
+	// Compared says what the records are that this filter is given, such as Format.Compared. Save
+	// writes it into the file, and Load refuses a file that has something else.
+	Compared string
 	// Count stores how often each record was seen, and its bytes, for Counts. It implies Exact.
 	Count bool
 }
@@ -244,40 +247,4 @@ func (f *Filter) Counts() iter.Seq2[[]byte, uint64] {
 			f.exact.all(yield)
 		}
 	}
-}
-
-// Save writes what was seen to a file, for Load of a filter that is exact as well, or is not as
-// well. A filter that counts is not saved, and no exact one that has seen a record of 64 KiB.
-func (f *Filter) Save(ctx context.Context, path string) error {
-	if err := f.savable(); err != nil {
-		return err
-	}
-	if f.exact != nil {
-		return f.exact.save(ctx, path)
-	}
-	return f.prints.save(ctx, path)
-}
-
-// Load adds what Save has written.
-func (f *Filter) Load(ctx context.Context, path string) error {
-	if err := f.savable(); err != nil {
-		return err
-	}
-	var err error
-	if f.exact != nil {
-		f.distinct, err = f.exact.load(ctx, path)
-	} else {
-		f.distinct, err = f.prints.load(ctx, path)
-	}
-	return err
-}
-
-func (f *Filter) savable() error {
-	switch {
-	case f.cfg.Count:
-		return errors.New("dedup: a filter that counts is not saved; use one without Count")
-	case f.shared && f.exact == nil:
-		return errors.New("dedup: fingerprints of several ranks are not saved; use an exact filter")
-	}
-	return f.broken
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zeebo/xxh3"
@@ -162,6 +163,47 @@ func TestSaveLoad(t *testing.T) {
 	}
 	if err := newFilter(t, Config{Count: true}).Save(t.Context(), "x"); err == nil {
 		t.Error("counts are saved")
+	}
+}
+
+// A file is loaded by filters that compare the same, and by no others.
+func TestCompared(t *testing.T) {
+	formats := []Format{{}, {Field: 1}, {Field: 2}, {Field: 1, Delimiter: ','},
+		{Field: 1, Quotes: QuotesPlain}, {Key: "1"}, {Key: "\xff"}, {Key: "\xfe"}, {Key: "\ufffd"}}
+	same := []Format{{Null: true}, {Field: 1, Delimiter: '\t'}, {Field: 2},
+		{Field: 1, Quotes: QuotesCSV}}
+	for _, exact := range []bool{false, true} {
+		filter := func(compared string) *Filter {
+			return newFilter(t, Config{Exact: exact, MemoryBytes: 1 << 12, Compared: compared})
+		}
+		for i, format := range formats {
+			path := filepath.Join(t.TempDir(), "seen")
+			f := filter(format.Compared())
+			if _, err := f.Seen([]byte("a")); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Save(t.Context(), path); err != nil {
+				t.Fatalf("%+v: %v", format, err)
+			}
+			for j, other := range formats {
+				g := filter(other.Compared())
+				if err := g.Load(t.Context(), path); (err == nil) != (i == j) ||
+					g.Distinct() > 0 != (i == j) || err != nil && !strings.Contains(err.Error(),
+					"is of "+format.Compared()+" and not of "+other.Compared()) {
+					t.Errorf("%+v loads a file of %+v: %v", other, format, err)
+				}
+			}
+			if i < len(same) && filter(same[i].Compared()).Load(t.Context(), path) != nil {
+				t.Errorf("%+v does not load a file of %+v", same[i], format)
+			}
+		}
+	}
+	for _, bad := range []string{"\xff", strings.Repeat("x", maxComparedBytes+1)} {
+		path := filepath.Join(t.TempDir(), "seen")
+		err := newFilter(t, Config{Compared: bad}).Save(t.Context(), path)
+		if err == nil || !strings.Contains(err.Error(), "it must be UTF-8") {
+			t.Errorf("%.9q: %v", bad, err)
+		}
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 
 // exact remembers records themselves, in a set of strings.
 type exact struct {
-	own    rma.Job // of this process alone; nil where the caller has given a job
+	job    rma.Job
+	own    rma.Job // the same where this filter has made it
 	set    *set.Strings
 	counts *counts // nil unless records are counted
 	chains uint64  // records that are chains
@@ -39,6 +40,7 @@ func newExact(ctx context.Context, job rma.Job, cfg *Config) (*exact, error) {
 		job = local.Single()
 		e.own = job
 	}
+	e.job = job
 	shape := set.Config{MaxBytes: cfg.MemoryBytes}
 	if cfg.MemoryBytes > 0 {
 		line := uint64(8 * job.Size())
@@ -184,22 +186,6 @@ func (e *exact) all(yield func([]byte, uint64) bool) {
 func (e *exact) sharedLen() uint64 {
 	n, _ := e.set.Len(context.Background()) // without an answer it is 0
 	return n
-}
-
-func (e *exact) save(ctx context.Context, path string) error {
-	if e.chains > 0 {
-		return fmt.Errorf("dedup: records of %d bytes or more cannot be saved by an exact filter",
-			set.MaxStringBytes)
-	}
-	return e.set.Save(ctx, path)
-}
-
-// load inserts the records of a file, and returns how many there are.
-func (e *exact) load(ctx context.Context, path string) (uint64, error) {
-	if err := e.set.Load(ctx, path); err != nil {
-		return 0, err
-	}
-	return e.set.Len(ctx)
 }
 
 // fresh is the references that a batch has inserted, each until it is taken: a table of them plus

@@ -80,8 +80,7 @@ func (f *Format) fieldOfCSV(record []byte) (field []byte, err error) {
 	}
 }
 
-// firstOfCSV is the text of the first field of a record, and how many bytes it takes there. Quotes
-// in the text stay doubled: they are in all fields that have any.
+// firstOfCSV is the text of the first field of a record, and how many bytes it takes there.
 func firstOfCSV(record []byte, delimiter byte) (text []byte, size int, err error) {
 	if len(record) == 0 || record[0] != '"' {
 		if size = bytes.IndexByte(record, delimiter); size < 0 {
@@ -92,6 +91,7 @@ func firstOfCSV(record []byte, delimiter byte) (text []byte, size int, err error
 		}
 		return text, size, nil
 	}
+	doubled := false
 	for size = 1; ; size += 2 {
 		quote := bytes.IndexByte(record[size:], '"')
 		if quote < 0 {
@@ -100,8 +100,11 @@ func firstOfCSV(record []byte, delimiter byte) (text []byte, size int, err error
 		if size += quote; size+1 == len(record) || record[size+1] != '"' {
 			break
 		}
+		doubled = true
 	}
-	text = record[1:size]
+	if text = record[1:size]; doubled {
+		text = bytes.ReplaceAll(text, []byte(`""`), []byte(`"`))
+	}
 	if size++; size < len(record) && record[size] != delimiter {
 		return nil, 0, fmt.Errorf("goes on with %q after its quotes", record[size])
 	}

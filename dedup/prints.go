@@ -220,17 +220,6 @@ func chance(records uint64) float64 {
 	return math.Ldexp(d*d*d/3, -124)
 }
 
-func (p *prints) save(ctx context.Context, path string) error { return p.set.Save(ctx, path) }
-
-// load inserts the words of a file, and returns how many records they are.
-func (p *prints) load(ctx context.Context, path string) (uint64, error) {
-	err := p.set.Load(ctx, path)
-	if err == nil {
-		p.taken, err = p.set.Len(ctx)
-	}
-	return p.taken / 2, err
-}
-
 // growth is the sizes of the tables of a set that grows up to a limit: each is twice the one
 // before it, and the last one takes all of the limit.
 type growth struct {

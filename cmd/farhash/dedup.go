@@ -61,7 +61,8 @@ are. With --csv a record may have several lines, in quotes.
 When memory is full, exit code 3, or at Ctrl-C, what was written is right: the first
 occurrences in the part that was read. The message says how much --mem would do. After
 any other error the files of -o and --seen are what they were before. The file of --seen
-has fingerprints, or with --exact the lines.
+has fingerprints, or with --exact the lines. It is for runs with the same flags --field,
+--delimiter, --key and --exact, one at a time.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank: it reads a
 share of each file, and all share what was seen. They write in no order, which needs
@@ -151,6 +152,9 @@ func (f *dedupFlags) options(inputs []string) (dedup.Config, error) {
 		}
 		f.format.Delimiter = text[0]
 	}
+	if f.seen != "" {
+		cfg.Compared = f.format.Compared()
+	}
 	return cfg, f.checkOutputs(inputs, &cfg)
 }
 
@@ -230,6 +234,11 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 		return err
 	}
 	defer filter.Close()
+	release, err := f.holdSeen()
+	if err != nil {
+		return err
+	}
+	defer release()
 	if err := f.loadSeen(ctx, filter); err != nil {
 		return err
 	}
@@ -256,6 +265,19 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 		return interrupted(caught, "what was written is right")
 	}
 	return nil
+}
+
+// holdSeen keeps other runs from the file of what was seen until release is called: of two at once
+// the later would replace what the other has saved.
+func (f *dedupFlags) holdSeen() (release func(), err error) {
+	if f.seen == "" {
+		return func() {}, nil
+	}
+	letGo, err := replace.Hold(f.seen)
+	if err != nil {
+		return nil, fmt.Errorf("--seen: %w", err)
+	}
+	return func() { _ = letGo() }, nil // what is left is empty, and taken by the next run
 }
 
 // loadSeen loads what earlier runs have seen, if there were any.

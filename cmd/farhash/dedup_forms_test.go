@@ -3,12 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/dedup"
+	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
 )
 
 // TestDedupForms: records end as they did, in each of the forms, and a tab may be written as \t.
@@ -24,7 +28,8 @@ func TestDedupForms(t *testing.T) {
 		{"a\tb\nc\tb\n", "a\tb\n", []string{"--field", "2"}},
 		{"a\tb\nc\tb\n", "a\tb\n", []string{"--field", "2", "--delimiter", `\t`}},
 		{"a b\nc b\n", "a b\n", []string{"--field", "2", "--delimiter", " "}},
-		{"\"a,\n\",1\n\"a,\",2\n", "\"a,\n\",1\n\"a,\",2\n", []string{"--field", "1", "--csv"}},
+		{"\"a,\n\",1\n\"a,\",2\n", "\"a,\n\",1\n\"a,\",2\n",
+			[]string{"--field", "1", "--csv"}},
 		{"\"a;b\";1\n\"a;c\";1\n", "\"a;b\";1\n",
 			[]string{"--field", "2", "--csv", "--delimiter", ";"}},
 		{"\"a,b\"\n\"a,c\"\n", "\"a,b\"\n",
@@ -43,6 +48,30 @@ func TestDedupForms(t *testing.T) {
 func TestDedupQuotes(t *testing.T) {
 	o := hereWith(t, "\"Smith, Ann\",10\n", "dedup", "--field", "1", "--delimiter", ",")
 	o.has(t, exitFailure, "record 1: field 1 begins with a quote; give --csv if quotes enclose")
+}
+
+// TestDedupSeenOf: a file of --seen is of what was compared, and is refused where something else
+// is. It stays as it was.
+func TestDedupSeenOf(t *testing.T) {
+	seen := filepath.Join(t.TempDir(), "seen")
+	const in = "a\tb\nc\td\n"
+	hereWith(t, in, "dedup", "--seen", seen, "--field", "1").has(t, 0, "kept 2")
+	before, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const of = `is of field 1 separated by '\t' and not of `
+	for args, want := range map[string]string{"": of + "whole records",
+		"--field 2": of + "field 2 ", "--key b": of + `values of the key "b"`,
+		"--field 1 --delimiter ,": of + "field 1 separated",
+		"--exact --field 1":       "is no farhash dedup of records"} {
+		o := hereWith(t, in, strings.Fields("dedup --seen "+seen+" "+args)...)
+		o.has(t, exitFailure, want)
+		if after, err := os.ReadFile(seen); string(after) != string(before) || o.stdout != "" {
+			t.Errorf("%s: %q; the file has changed, or %v", args, o.stdout, err)
+		}
+	}
+	hereWith(t, in+"e\tb\n", "dedup", "--seen", seen, "--field", "1").has(t, 0, "kept 1")
 }
 
 // TestDedupSummary: the summary counts what was read and what was kept, and says how certain that
@@ -95,5 +124,31 @@ func TestDedupEnds(t *testing.T) {
 		if again := here(t, "dedup", "-q", out, in); again.code != 0 || again.stdout != "a\nb\n" {
 			t.Errorf("of %s: exit code %d, %q: %s", ending, again.code, again.stdout, again.stderr)
 		}
+	}
+}
+
+// TestDedupSeenHeld: a run that finds another one at its file of --seen ends at once, also as a
+// rank. One that has ended leaves no lock.
+func TestDedupSeenHeld(t *testing.T) {
+	seen, in := filepath.Join(t.TempDir(), "seen"), writeFile(t, "in", "a\n")
+	release, err := replace.Hold(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here(t, "dedup", in, "--seen", seen).has(t, exitFailure, "--seen: another process uses "+seen)
+	err = local.Run(2, func(job rma.Job) error {
+		f := dedupFlags{unordered: true, exact: true, out: filepath.Join(t.TempDir(), "out"),
+			seen: seen}
+		return f.shared(t.Context(), job, []string{in}, dedup.Config{Exact: true})
+	})
+	if err == nil || !strings.Contains(err.Error(), "another process uses ") {
+		t.Errorf("ranks: %v", err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	here(t, "dedup", in, "--seen", seen).has(t, 0, "")
+	if _, err := os.Stat(seen + ".lock"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the lock of a run that has ended: %v", err)
 	}
 }

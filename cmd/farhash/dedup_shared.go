@@ -45,6 +45,14 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 		return err
 	}
 	defer filter.Close()
+	release := func() {}
+	if job.Rank() == 0 {
+		release, err = f.holdSeen()
+	}
+	if err := rma.AllSucceeded(ctx, job, "dedup", err); err != nil {
+		return err
+	}
+	defer release()
 	if err := f.loadSeen(ctx, filter); err != nil {
 		return err
 	}

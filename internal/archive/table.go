@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 // Contents describes a file that a table was saved to.
 type Contents struct {
 	Kind string `json:"kind"` // "farhash cache"
+	// Of says what was saved, where the kind leaves that open. A file of something else is refused.
+	Of string `json:"of,omitempty"`
 	// The sizes of all records; 0 where the kind has no such size.
 	ElementBytes int `json:"elementBytes,omitempty"`
 	KeyBytes     int `json:"keyBytes,omitempty"`
@@ -76,6 +79,10 @@ func LoadTable(ctx context.Context, job rma.Job, path string, want Contents, cou
 		if err := json.Unmarshal(description, &is); err != nil || is.Kind != want.Kind {
 			return fmt.Errorf("%s is no %s (it is described as %.100q)", path, want.Kind,
 				description)
+		}
+		if is.Of != want.Of {
+			return fmt.Errorf("%s is of %s and not of %s; use another file", path,
+				cmp.Or(is.Of, "unknown records"), cmp.Or(want.Of, "unknown records"))
 		}
 		if want.Expires = is.Expires; is != want {
 			return fmt.Errorf("%s has %s, this table has %s", path, is.sizes(), want.sizes())
