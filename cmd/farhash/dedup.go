@@ -358,10 +358,12 @@ type dedupRun struct {
 	filter *dedup.Filter
 	inputs []string
 	stats  dedup.Stats
-	before uint64 // distinct records of earlier runs
-	begin  time.Time
-	bytes  atomic.Uint64 // of the inputs, as they are stored
-	ended  error         // why not all was read, where what was written is right
+
+	divided []int64 // bytes of each input that the ranks divide, or dealt
+	before  uint64  // distinct records of earlier runs
+	begin   time.Time
+	bytes   atomic.Uint64 // of the inputs, as they are stored
+	ended   error         // why not all was read, where what was written is right
 }
 
 func newDedupRun(f *dedupFlags, filter *dedup.Filter, inputs []string) *dedupRun {
@@ -457,9 +459,12 @@ func (r *dedupRun) copyFile(ctx context.Context, out io.Writer, i int, path stri
 			return err
 		}
 	}
-	in, err := decompressor(&countedReader{stored, &r.bytes})
-	if err != nil {
-		return err
+	in := io.Reader(&countedReader{stored, &r.bytes})
+	if r.job == nil || r.divided[i] == dealt { // a share begins as no file does
+		var err error
+		if in, err = decompressor(in); err != nil {
+			return err
+		}
 	}
 	s, err := r.filter.Copy(ctx, out, in, r.flags.format)
 	r.stats.Read += s.Read

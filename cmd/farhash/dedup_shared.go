@@ -58,7 +58,7 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 	}
 	r := newDedupRun(&own, filter, inputs)
 	r.job = job
-	if err := job.Barrier(ctx); err != nil { // until all know how many there were before
+	if err := r.agree(ctx); err != nil { // then all know how many there were before, too
 		return err
 	}
 	ctx, caught := catchSignals(ctx)
@@ -148,25 +148,86 @@ func (r *dedupRun) addUp(ctx context.Context) (reasons uint64, err error) {
 	return reasons, r.job.Barrier(ctx)
 }
 
-// share is the part of input i that this rank reads, nil for none. A file that can be read at any
-// place is divided between the ranks at ends of records; others are dealt whole, and standard input
-// is rank 0's. So is CSV: whether a line ends a record depends on all quotes before it.
+// agree makes rank 0 say how many bytes of each input the ranks divide, or that they deal it whole.
+// So all read the same bytes of a file that grows meanwhile, and read them in the same way.
+// Collective.
+func (r *dedupRun) agree(ctx context.Context) error {
+	spec := rma.Spec{Name: "dedup: sizes", Words: len(r.inputs)}
+	w, err := r.job.NewWindow(ctx, spec)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	cells, err := rma.NewCells(r.job, w)
+	if err != nil {
+		return err
+	}
+	defer cells.Close()
+	r.divided = make([]int64, len(r.inputs))
+	for i, path := range r.inputs {
+		if r.job.Rank() > 0 || err != nil {
+			break
+		}
+		if r.divided[i], err = r.flags.dividedBytes(path); err == nil {
+			err = cells.Store(ctx, 0, i, uint64(r.divided[i]))
+		}
+	}
+	if err = rma.AllSucceeded(ctx, r.job, "dedup: sizes of files", err); err != nil {
+		return err
+	}
+	for i := range r.divided {
+		size, err := cells.Load(ctx, 0, i)
+		if err != nil {
+			return err
+		}
+		r.divided[i] = int64(size)
+	}
+	return r.job.Barrier(ctx)
+}
+
+// dealt is the size of a file that is read whole, by one rank.
+const dealt = -1
+
+// dividedBytes is how many bytes of a file the ranks divide. What cannot be read at any place is
+// dealt, and so is CSV: whether a line ends a record depends on all quotes before it.
+func (f *dedupFlags) dividedBytes(path string) (int64, error) {
+	info, err := os.Stat(inputFile(path))
+	if err != nil {
+		return 0, err
+	}
+	if f.csv || path == "-" || !info.Mode().IsRegular() {
+		return dealt, nil // a pipe that were opened here would lose its writer
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	if isCompressed(file) {
+		return dealt, nil
+	}
+	return info.Size(), nil
+}
+
+// share is the part of input i that this rank reads, nil for none. A file is divided at ends of
+// records, or dealt whole; standard input is rank 0's.
 func (r *dedupRun) share(i int, path string, file *os.File) (io.Reader, error) {
 	ranks, rank := int64(r.job.Size()), int64(r.job.Rank())
-	if path == "-" {
+	size := r.divided[i]
+	switch {
+	case path == "-":
+		return file, nil
+	case size == dealt && int64(i)%ranks != rank:
+		return nil, nil
+	case size == dealt:
 		return file, nil
 	}
-	info, err := file.Stat()
-	if err != nil {
+	if info, err := file.Stat(); err != nil {
 		return nil, err
+	} else if info.Size() < size {
+		return nil, fmt.Errorf("it has %d bytes here, and rank 0 has found %d; hosts need a "+
+			"folder that all share, or equal files", info.Size(), size)
 	}
-	if r.flags.csv || !info.Mode().IsRegular() || isCompressed(file) {
-		if int64(i)%ranks != rank {
-			return nil, nil
-		}
-		return file, nil
-	}
-	size := info.Size()
 	from, err := r.flags.boundary(file, size/ranks*rank+min(rank, size%ranks), size)
 	if err != nil {
 		return nil, err
@@ -175,7 +236,21 @@ func (r *dedupRun) share(i int, path string, file *os.File) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.NewSectionReader(file, from, to-from), nil
+	return &section{io.NewSectionReader(file, from, to-from), to - from}, nil
+}
+
+// section is a part of a file that must not end early.
+type section struct {
+	io.Reader
+	left int64
+}
+
+func (s *section) Read(to []byte) (int, error) {
+	n, err := s.Reader.Read(to)
+	if s.left -= int64(n); err == io.EOF && s.left > 0 {
+		err = fmt.Errorf("it was cut off while it was read: %d bytes are missing", s.left)
+	}
+	return n, err
 }
 
 // isCompressed reports whether a regular file begins as compressed ones do.
@@ -194,8 +269,8 @@ func (f *dedupFlags) end() byte {
 	return '\n'
 }
 
-// boundary is where the first record begins that does so at a place of a file or after it; the size
-// of the file if none does.
+// boundary is where the first record begins that does so at a place of a file or after it; size if
+// none does before. What follows there has come while the file was read.
 func (f *dedupFlags) boundary(file io.ReaderAt, at, size int64) (int64, error) {
 	if at == 0 || at >= size {
 		return min(at, size), nil
@@ -208,7 +283,7 @@ func (f *dedupFlags) boundary(file io.ReaderAt, at, size int64) (int64, error) {
 	for at--; ; {
 		n, err := file.ReadAt(block, at)
 		if i := bytes.IndexByte(block[:n], end); i >= 0 {
-			return at + int64(i) + 1, nil
+			return min(at+int64(i)+1, size), nil
 		}
 		if err == io.EOF {
 			return size, nil

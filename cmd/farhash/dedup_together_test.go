@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,53 +100,145 @@ type ranked struct {
 func (r ranked) Rank() int { return r.rank }
 func (r ranked) Size() int { return r.size }
 
+// shareOf reads the share of a rank of input i.
+func shareOf(t *testing.T, f *dedupFlags, size int64, r ranked, i int, path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	run := dedupRun{flags: f, job: r, divided: make([]int64, i+1)}
+	run.divided[i] = size
+	in, err := run.share(i, path, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in == nil {
+		return ""
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
 // TestDedupShares: the shares of ranks are the whole file in order, at ends of records. What is
-// compressed is one rank's, and so is CSV; standard input is read as it is.
+// compressed is one rank's, and so is CSV.
 func TestDedupShares(t *testing.T) {
-	csv := false
-	read := func(rank, size, i int, path string) string {
-		file, err := os.Open(path)
+	sizeOf := func(f *dedupFlags, path string) int64 {
+		size, err := f.dividedBytes(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer file.Close()
-		r := dedupRun{flags: &dedupFlags{csv: csv}, job: ranked{rank: rank, size: size}}
-		in, err := r.share(i, path, file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if in == nil {
-			return ""
-		}
-		text, err := io.ReadAll(in)
-		if err != nil || len(text) > 0 && text[len(text)-1] != '\n' {
-			t.Errorf("rank %d of %d: %q, %v", rank, size, text, err)
-		}
-		return string(text)
+		return size
 	}
 	for _, text := range []string{"", "a\n", "a\nbb\nccc\ndddd\neeeee\nffffff\nggggggg\n"} {
-		path := writeFile(t, "in", text)
-		for size := 1; size < 9; size++ {
+		path, f := writeFile(t, "in", text), &dedupFlags{}
+		for ranks := 1; ranks < 9; ranks++ {
 			all := ""
-			for rank := range size {
-				all += read(rank, size, 0, path)
+			for rank := range ranks {
+				share := shareOf(t, f, sizeOf(f, path), ranked{rank: rank, size: ranks}, 0, path)
+				if share != "" && !strings.HasSuffix(share, "\n") {
+					t.Errorf("rank %d of %d: %q", rank, ranks, share)
+				}
+				all += share
 			}
 			if all != text {
-				t.Errorf("%d ranks read %q of %q", size, all, text)
+				t.Errorf("%d ranks read %q of %q", ranks, all, text)
 			}
 		}
 	}
 	zipped := writeFile(t, "in.gz", gzipMagic+"\n")
 	quoted := writeFile(t, "in.csv", strings.Repeat("\"a\nb\",1\n", 10))
 	for _, path := range []string{zipped, quoted} {
+		f := &dedupFlags{csv: path == quoted}
 		for i := range 4 {
 			for rank := range 3 {
-				if mine := read(rank, 3, i, path) != ""; mine != (rank == i%3) {
+				share := shareOf(t, f, sizeOf(f, path), ranked{rank: rank, size: 3}, i, path)
+				if mine := share != ""; mine != (rank == i%3) {
 					t.Errorf("%s as file %d: rank %d reads it: %v", path, i, rank, mine)
 				}
 			}
 		}
-		csv = true
+	}
+}
+
+// TestDedupSharesGrow: while a file grows, the shares of ranks are what it was when rank 0 looked,
+// whatever has come when another rank opens it.
+func TestDedupSharesGrow(t *testing.T) {
+	const text = "a\nbb\nccc\ndddd\neeeee\nffffffffff"
+	for ranks := 1; ranks < 9; ranks++ {
+		path, all := writeFile(t, "in", text), ""
+		for rank := range ranks {
+			all += shareOf(t, &dedupFlags{}, int64(len(text)), ranked{rank: rank, size: ranks}, 0,
+				path)
+			file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = file.WriteString("ff\ngggg\n")
+			if err := errors.Join(err, file.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if all != text {
+			t.Errorf("%d ranks read %q of %q", ranks, all, text)
+		}
+	}
+}
+
+// TestDedupAgree: rank 0 says for all how large the inputs are.
+func TestDedupAgree(t *testing.T) {
+	zipped := writeFile(t, "in.gz", gzipMagic+"\n")
+	for _, inputs := range [][3]string{{"a\nb\n", "a\n", "a\nb\nc\n"}, {"", "a\n", "a\nb\n"}} {
+		err := local.Run(3, func(job rma.Job) error {
+			mine := writeFile(t, "in", inputs[job.Rank()])
+			r := dedupRun{flags: &dedupFlags{}, job: job, inputs: []string{"-", mine, zipped}}
+			err := r.agree(t.Context())
+			want := []int64{dealt, int64(len(inputs[0])), dealt}
+			if err == nil && !slices.Equal(r.divided, want) {
+				err = fmt.Errorf("rank %d: %d, want %d", job.Rank(), r.divided, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	err := local.Run(2, func(job rma.Job) error {
+		r := dedupRun{flags: &dedupFlags{}, job: job, inputs: []string{zipped + ".none"}}
+		return r.agree(t.Context())
+	})
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// TestDedupSharesCut: a file that is shorter than rank 0 has found, or becomes so, is an error.
+func TestDedupSharesCut(t *testing.T) {
+	path := writeFile(t, "in", strings.Repeat("a\n", 10))
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r := dedupRun{flags: &dedupFlags{}, job: ranked{rank: 1, size: 2}, divided: []int64{22}}
+	if _, err := r.share(0, path, file); err == nil ||
+		!strings.Contains(err.Error(), "it has 20 bytes here, and rank 0 has found 22") {
+		t.Errorf("a file of another host: %v", err)
+	}
+	r.divided[0] = 20
+	in, err := r.share(0, path, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 14); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(in); err == nil || !strings.Contains(err.Error(),
+		"cut off while it was read: 6 bytes are missing") {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 
