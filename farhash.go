@@ -19,8 +19,9 @@ import (
 // the others to arrive, as a duration: "90s". An option given to Join comes first.
 const TimeoutVariable = "FARHASH_TIMEOUT"
 
-// LostVariable is the environment variable that says for how long a rank of another host may be
-// silent and is not lost, as a duration. It is for rma/ucx; without it that is three seconds.
+// LostVariable is the environment variable that says for how long another host may be out of
+// reach before its ranks are lost, as a duration. It is for rma/ucx; without it that is three
+// seconds.
 const LostVariable = "FARHASH_TIMEOUT_LOST"
 
 // EngineVariable is the environment variable that names the engine of a job of processes: "shm",
@@ -79,7 +80,7 @@ func durationOf(variable string) (time.Duration, error) {
 	return d, nil
 }
 
-// SilenceLimit is for how long a rank of another host may be silent and is not lost, by
+// SilenceLimit is for how long another host may be out of reach before its ranks are lost, by
 // [LostVariable] or the default.
 func SilenceLimit() (time.Duration, error) {
 	d, err := durationOf(LostVariable)

@@ -68,7 +68,7 @@ func TestDoctorPorts(t *testing.T) {
 func TestLossLimit(t *testing.T) {
 	f := lossLimit(3*time.Second, nil)
 	if f.Level != doctor.OK || f.Values["silentSeconds"] != 3.0 ||
-		!strings.Contains(f.Message, "silent for 3s;") {
+		!strings.Contains(f.Message, "out of reach for 3s;") {
 		t.Errorf("%+v", f)
 	}
 	f = lossLimit(0, errors.New("no time"))

@@ -104,13 +104,13 @@ func (s *ucxReport) findings(cards []string, ports []doctor.Port) []doctor.Findi
 			"tunnel wg0"})
 }
 
-// lossLimit reports for how long a rank of another host may be silent.
+// lossLimit reports for how long another host may be out of reach.
 func lossLimit(limit time.Duration, err error) doctor.Finding {
 	f := doctor.Finding{Group: groupUCX, Name: "lost ranks", Level: doctor.OK,
 		Values: map[string]any{"silentSeconds": limit.Seconds()},
 		Message: fmt.Sprintf("a rank of this host is lost when its process ends, one of another "+
-			"host when it was silent for %v; farhash run --timeout-lost or %s sets that", limit,
-			farhash.LostVariable)}
+			"host when that was out of reach for %v; farhash run --timeout-lost or %s sets that",
+			limit, farhash.LostVariable)}
 	if err != nil {
 		f.Level, f.Message = doctor.Warning, err.Error()
 	}

@@ -191,7 +191,7 @@ const environment = `  FARHASH_ENGINE      shm, mpi or ucx: the engine of a job 
   FARHASH_RENDEZVOUS  HOST:PORT where rank 0 of a job over UCX listens; farhash run
                       --rendezvous sets it
   FARHASH_TIMEOUT     time that ranks wait for each other at the start, such as 90s
-  FARHASH_TIMEOUT_LOST  time for which a rank of another host may be silent: 3s
+  FARHASH_TIMEOUT_LOST  time for which another host may be out of reach: 3s
   FARHASH_TOKEN       the token of a job on several hosts
   FARHASH_TOKEN_FILE  a file with the token
   UCX_NET_DEVICES     the network devices that UCX may use

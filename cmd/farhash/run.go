@@ -77,7 +77,8 @@ signed, and the ports of UCX ask for no token: only the hosts of the job may rea
 	flags.DurationVar(&f.timeout, "timeout", shm.DefaultTimeout,
 		"`TIME` that ranks wait for each other at the start")
 	flags.DurationVar(&f.lost, "timeout-lost", 0,
-		"`TIME` for which a rank of another host may be silent and is not lost; 3s if not given")
+		"`TIME` for which another host may be out of reach before its ranks are lost; 3s if "+
+			"not given")
 	flags.DurationVar(&f.grace, "grace", launch.DefaultGrace,
 		"`TIME` that other ranks have to end after one has failed")
 	flags.BoolVar(&f.survive, "survive", false,

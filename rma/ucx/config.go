@@ -2,7 +2,7 @@ package ucx
 
 import "time"
 
-// DefaultSilence is for how long a rank of another host may be silent and is not lost.
+// DefaultSilence is for how long another host may be out of reach before its ranks are lost.
 const DefaultSilence = 3 * time.Second
 
 // Config says which rank of which job this process is.
@@ -16,11 +16,12 @@ type Config struct {
 	// Timeout bounds the wait for the other ranks, and for each operation of the litmus test; 0
 	// means a minute.
 	Timeout time.Duration
-	// Silence is for how long a rank of another host may be silent and is not lost; 0 means
-	// DefaultSilence. Ranks of this host are lost when their processes end.
+	// Silence is for how long another host may be out of reach before its ranks are lost; 0 means
+	// DefaultSilence. Less than 0.8 s counts as that. Ranks of this host are lost when their
+	// processes end.
 	Silence time.Duration
 	// Hidden windows allow no direct access: everything goes through UCX, also between ranks of
-	// one host, and ranks of one host may be silent no longer than others. For tests and for
+	// one host, and ranks of one host watch each other like those of two. For tests and for
 	// measuring that path.
 	Hidden bool
 }

@@ -30,14 +30,15 @@
 // # Ranks that are lost
 //
 // A rank is lost when its connection to rank 0 ends and it has not left, when it is on another host
-// and nothing comes from it for [Config].Silence, or when UCX reports an error of its endpoint.
-// Within a host, ranks are lost when their processes end, and only then. Operations on its
+// that is out of reach for [Config].Silence, or when UCX reports an error of its endpoint. The
+// kernel of a host says whether it is in reach (rma/internal/tree): a process that is stopped, or
+// gets no processor, is not lost, and the others wait until it goes on. Operations on its
 // memory, in flight or later, end with an error that is an [rma.RankError]. Failed lists the rank,
 // collective calls fail, and operations among the others continue. A request to a lost rank ends
 // with an error whether its handler has run or not. Memory of a lost rank of the same host stays,
 // and direct access to it continues. If rank 0 is lost, the others ping each other, and a rank that
-// does not answer for a second and a half is lost. A process that was stopped for longer is lost;
-// one that was stopped itself does not take the others for lost.
+// does not answer for [Config].Silence is lost, also one that is stopped for so long. The time in
+// which a rank was stopped itself does not count against the others.
 //
 // # The end
 //

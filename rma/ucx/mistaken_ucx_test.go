@@ -18,7 +18,7 @@ import (
 
 func init() { roles["mistaken"] = mistaken }
 
-// A rank that was stopped for so long that the others have given it up continues. A request of it
+// A rank that the others have given up by mistake while it was stopped continues. A request of it
 // ends with the error that the two are lost to each other; it does not wait for an answer that
 // never comes. Rank 2 is stopped before it ships the request, or within it: while rank 3 works on
 // it. UCX has connected rank 3 to it as well (both), or has not.
@@ -51,8 +51,18 @@ func mistaken(a *actor) error {
 	if err != nil {
 		return err
 	}
+	if _, err := cells.Add(a.ctx, rank, 1, uint64(os.Getpid())); err != nil {
+		return err
+	}
 	if err := a.job.Barrier(a.ctx); err != nil {
 		return err
+	}
+	if rank == 0 {
+		pid, err := cells.Load(a.ctx, victim, 1)
+		if err != nil {
+			return err
+		}
+		go a.severWhenStopped(victim, int(pid))
 	}
 	if rank == asked && strings.Contains(a.argument, "both") {
 		if _, err := cells.Load(a.ctx, victim, 0); err != nil {

@@ -3,6 +3,7 @@
 package ucx
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,7 @@ var roles = map[string]func(a *actor) error{
 	"compute": compute,
 	"visited": visited,
 	"lose":    lose,
+	"pause":   pause,
 	"cutOff":  cutOff,
 	"rates":   rates,
 	"ships":   ships,
@@ -123,10 +125,6 @@ func lose(a *actor) error {
 	if _, err := fmt.Sscan(strings.Split(a.argument, ",")[0], &victim); err != nil {
 		return err
 	}
-	end := syscall.SIGKILL
-	if strings.Contains(a.argument, "silent") {
-		end = syscall.SIGSTOP
-	}
 	words := 1 << 33
 	switch reserves := rma.Reserves(a.job); {
 	case !reserves && strings.Contains(transports, "verbs"): // all memory of a window is pinned
@@ -148,11 +146,10 @@ func lose(a *actor) error {
 	}
 	for round := 0; ; round++ {
 		if round == 20 && a.job.Rank() == victim {
-			for { // whoever lets a stopped rank continue finds it stopped again
-				if err := syscall.Kill(os.Getpid(), end); err != nil {
-					return err
-				}
+			if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+				return err
 			}
+			select {}
 		}
 		lost, err := a.round(q)
 		if err != nil || lost >= 0 && lost != victim {
@@ -182,6 +179,75 @@ func lose(a *actor) error {
 	}
 	fmt.Println("continued without it")
 	return q.Close()
+}
+
+// pause has a rank stop itself, and another one has it go on after more than the time for which
+// a host may be out of reach. All use each other's memory before and after.
+func pause(a *actor) error {
+	var victim int
+	if _, err := fmt.Sscan(strings.Split(a.argument, ",")[0], &victim); err != nil {
+		return err
+	}
+	cells, err := rma.NewCells(a.job, a.w)
+	if err != nil {
+		return err
+	}
+	if _, err := cells.Add(a.ctx, a.job.Rank(), 0, uint64(os.Getpid())); err != nil {
+		return err
+	}
+	if err := a.job.Barrier(a.ctx); err != nil {
+		return err
+	}
+	pid, err := cells.Load(a.ctx, victim, 0)
+	if err := errors.Join(err, a.job.Barrier(a.ctx)); err != nil {
+		return err
+	}
+	switch a.job.Rank() {
+	case victim:
+		err = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	case 2:
+		err = awaitStop(a.ctx, int(pid))
+		time.Sleep(4 * shortSilence) // what the others must survive
+		err = errors.Join(err, syscall.Kill(int(pid), syscall.SIGCONT))
+	}
+	if err := errors.Join(err, a.job.Barrier(a.ctx)); err != nil {
+		return err
+	}
+	q, err := a.job.NewQueue(80)
+	if err != nil {
+		return err
+	}
+	if lost, err := a.round(q); err != nil || lost >= 0 {
+		return fmt.Errorf("rank %d is lost: %v", lost, err)
+	}
+	if failed := a.job.Failed(); len(failed) > 0 {
+		return fmt.Errorf("ranks %v have failed", failed)
+	}
+	fmt.Println("went on")
+	return errors.Join(q.Close(), a.job.Barrier(a.ctx))
+}
+
+// awaitStop waits until a process is stopped.
+func awaitStop(ctx context.Context, pid int) error {
+	for ctx.Err() == nil {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return err
+		}
+		if _, state, _ := strings.Cut(string(text), ") "); strings.HasPrefix(state, "T") {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return ctx.Err()
+}
+
+// severWhenStopped has rank 0 lose a rank by mistake: when the process of that is stopped it ends
+// the connection, as when the network is down for too long.
+func (a *actor) severWhenStopped(rank, pid int) {
+	if a.job.Rank() == 0 && awaitStop(a.ctx, pid) == nil {
+		a.job.(*member).tree.Sever(rank)
+	}
 }
 
 // commit has a rank take a word of all ranks that are left, and of the one that is lost where that

@@ -93,8 +93,8 @@ func shipCompute(a *actor) error {
 	return a.job.Barrier(a.ctx)
 }
 
-// shipLose has the last rank end, or fall silent, in a handler. The others have it continue when
-// it has fallen silent and is lost.
+// shipLose has the last rank end in a handler, or stop there and be lost by mistake. The others
+// have it continue when it is lost.
 func shipLose(a *actor) error {
 	const depth = 20
 	victim := a.job.Size() - 1
@@ -136,6 +136,9 @@ func shipLose(a *actor) error {
 	k, err := rmatest.NewAsker(a.ctx, a.job, a.w, depth)
 	if err != nil {
 		return err
+	}
+	if strings.Contains(a.argument, "silent") {
+		go a.severWhenStopped(victim, int(pid))
 	}
 	if err := a.loseIn(k, victim, depth); err != nil {
 		return err

@@ -1,52 +1,11 @@
 package tree
 
 import (
-	"errors"
-	"net"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 )
-
-// asked is a connection that hands on each limit of a Read.
-type asked struct {
-	net.Conn
-	limits chan time.Time
-}
-
-func (a *asked) SetReadDeadline(limit time.Time) error {
-	a.limits <- limit
-	return a.Conn.SetReadDeadline(limit)
-}
-
-// Where this process does not run, the silence of another one does not count: it is as long as this
-// process's clock says.
-func TestSilenceOfOwnTime(t *testing.T) {
-	const silence = 4 * time.Millisecond
-	one, other := net.Pipe()
-	defer other.Close()
-	a := &asked{one, make(chan time.Time, 100)}
-	// The clock does not run.
-	c := &conn{Conn: a, silence: silence, clock: newClock(silence), watched: true}
-	read := make(chan error, 1)
-	go func() {
-		_, err := c.Read(make([]byte, 1))
-		read <- err
-	}()
-	for range 5 {
-		select {
-		case <-a.limits:
-		case err := <-read:
-			t.Fatalf("a process that does not run counts the silence of others: %v", err)
-		}
-	}
-	c.clock.steps.Add(stepsOfSilence)
-	if err := <-read; !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("after the silence: %v", err)
-	}
-}
 
 // A rank may count by a time that it is given.
 func TestElapsed(t *testing.T) {

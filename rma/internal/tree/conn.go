@@ -6,35 +6,38 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
+	"syscall"
 	"time"
 )
-
-// maxMissedBeats is how many signs of life may be missing in a row.
-const maxMissedBeats = 4
 
 // conn is one end of a connection that carries frames.
 type conn struct {
 	net.Conn
-	silence time.Duration // for how long the other end may be silent, where it is watched
-	clock   *clock
+	silence time.Duration // for how long the other end may be out of reach
+	limit   time.Duration // for how long its kernel may owe an answer
 	within  bool          // both ends are on one host: the end of a process ends the connection
+	watcher *watcher
 	written chan struct{} // closed when nothing is written any more
 
-	mu      sync.Mutex
-	frames  net.Buffers   // to be written
-	wake    chan struct{} // there are some, or the connection is to end
-	watched bool          // both ends send signs of life
-	ending  bool          // when all frames are written
+	mu       sync.Mutex
+	frames   net.Buffers   // to be written
+	wake     chan struct{} // there are some, or the connection is to end
+	watched  bool          // this end watches the other one
+	ask      func(net.Conn) (answers, bool)
+	question question
+	silent   bool // the connection was closed because no answer came
+	ending   bool // when all frames are written
 }
 
 func newConn(c net.Conn, cfg *Config) *conn {
-	n := &conn{Conn: c, silence: cfg.Silence, clock: cfg.clock, within: !cfg.Apart && sameHost(c),
-		watched: true, written: make(chan struct{}), wake: make(chan struct{}, 1)}
+	n := &conn{Conn: c, silence: cfg.Silence, limit: max(cfg.Silence*3/4, minLimit),
+		within: !cfg.Apart && sameHost(c), ask: askKernel, watcher: cfg.watcher,
+		written: make(chan struct{}), wake: make(chan struct{}, 1)}
 	if !n.within {
-		n.clock.start()
+		prepareKernel(c, n.silence)
 	}
+	n.watch(true)
 	go n.write()
 	return n
 }
@@ -66,32 +69,47 @@ func (c *conn) rouse() {
 	}
 }
 
-// watch says whether the other end is to be heard of all the time, from now on.
+// watch says whether this end watches the other one from now on.
 func (c *conn) watch(yes bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.watched != yes {
-		c.watched = yes
-		_ = c.SetReadDeadline(time.Now()) // so that a Read under way has another limit
-		c.rouse()
+	c.watched = yes && !c.within && !c.ending
+	c.question = question{}
+	c.watcher.set(c, c.watched)
+}
+
+// look takes the connection for lost when the kernel at the other end has not answered for too
+// long. It sends a frame that means nothing when no answer is due: the kernel answers that, whether
+// the process there runs or not.
+func (c *conn) look(now time.Time) {
+	c.mu.Lock()
+	a, known := c.ask(c.Conn)
+	lost := known && c.watched && c.question.unanswered(a, now, c.limit)
+	asks := known && c.watched && !a.due && a.age >= c.silence/askedPerSilence
+	c.silent = c.silent || lost
+	c.mu.Unlock()
+	if lost {
+		c.close()
+	} else if asks {
+		c.put('H', nil)
 	}
 }
 
-// limit is until when the other end may be silent, or not take what is sent; zero: as long as it
-// likes. Under the lock.
-func (c *conn) limit(left time.Duration) time.Time {
-	if !c.ending && (c.within || !c.watched) {
-		return time.Time{}
-	}
-	return time.Now().Add(left)
+// wasSilent reports whether a connection has ended because the host at the other end has not
+// answered. err is the error of its end.
+func (c *conn) wasSilent(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.silent || errors.Is(err, syscall.ETIMEDOUT)
 }
 
 // end has the other end read all that was sent, and then the end.
 func (c *conn) end() {
+	c.watch(false)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ending = true
-	_ = c.SetDeadline(c.limit(c.silence))
+	_ = c.SetDeadline(time.Now().Add(c.silence))
 	c.rouse()
 }
 
@@ -101,39 +119,25 @@ func (c *conn) close() {
 	_ = c.Conn.Close()
 }
 
-// write writes frames, and signs of life.
+// write writes frames. A process that does not read them, as one that is stopped, has it wait.
 func (c *conn) write() {
 	defer close(c.written)
-	beat := time.NewTimer(c.silence / maxMissedBeats)
-	defer beat.Stop()
 	for {
 		c.mu.Lock()
-		frames, ending, beats := c.frames, c.ending, c.watched && !c.within
+		frames, ending := c.frames, c.ending
 		c.frames = nil
-		if len(frames) > 0 {
-			_ = c.SetWriteDeadline(c.limit(c.silence))
-		}
 		c.mu.Unlock()
-		if len(frames) > 0 {
+		switch {
+		case len(frames) > 0:
 			if _, err := frames.WriteTo(c.Conn); err != nil {
 				c.close() // half a frame may be on its way
 				return
 			}
-			continue
-		}
-		if ending {
+		case ending:
 			c.closeWrite()
 			return
-		}
-		if beats {
-			beat.Reset(c.silence / maxMissedBeats)
-		} else {
-			beat.Stop()
-		}
-		select {
-		case <-c.wake:
-		case <-beat.C:
-			c.put('H', nil)
+		default:
+			<-c.wake
 		}
 	}
 }
@@ -144,42 +148,7 @@ func (c *conn) closeWrite() {
 	}
 }
 
-// Read reads until the other end was silent for too long while this process ran.
-func (c *conn) Read(b []byte) (int, error) {
-	left, begun := c.silence, c.clock.now()
-	for {
-		limit, ending := c.limitRead(left)
-		n, err := c.Conn.Read(b)
-		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || ending {
-			return n, err
-		}
-		switch left = c.silence - (c.clock.now() - begun); {
-		case limit.IsZero() || !c.isWatched(): // it was not watched, is not any more, or is to end
-			left, begun = c.silence, c.clock.now()
-		case left <= 0:
-			return n, err
-		}
-	}
-}
-
-// limitRead limits a Read, where the connection is not to end: then it is limited already.
-func (c *conn) limitRead(left time.Duration) (limit time.Time, ending bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if limit = c.limit(left); !c.ending {
-		_ = c.SetReadDeadline(limit)
-	}
-	return limit, c.ending
-}
-
-// isWatched reports whether the other end is to be heard of all the time.
-func (c *conn) isWatched() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.ending && !c.limit(1).IsZero()
-}
-
-// receive takes the next frame that is more than a sign of life.
+// receive takes the next frame that means something.
 func (c *conn) receive(maxBytes int) (kind byte, payload []byte, err error) {
 	for {
 		kind, payload, err = readFrame(c, maxBytes)

@@ -48,9 +48,9 @@
 //	R  down     a number of a gathering, and what all ranks gave for it
 //	F  down     ranks that have left or died; how many gatherings each took part in; the lost rank
 //	            because of which it left
-//	H  both     a sign of life
+//	H  both     nothing: the kernel at the other end confirms it
 //	L  on lines, to rank 0    this rank leaves; the lost rank because of which, if there is one
-//	M, O  on lines, to rank 0    this rank has a parent and is silent here; it has none any more
+//	M, O  on lines, to rank 0    this rank has a parent and is not to be watched; it has none now
 //	D  on lines, to rank 0    the connection of a child has ended
 //	Z  down     the line of this rank has ended
 //	S, X  on lines    all ranks have come, and where the parent is; the job ends, and why
@@ -71,18 +71,27 @@
 //
 // # Lost ranks
 //
-// A rank has died when its line ends, unless it has left before. Between hosts it has died as well
-// when nothing comes from it for Config.Silence. Who watches is its parent, which hears from it
-// four times in that time. Where the parent hears nothing, it ends the connection and tells rank 0,
-// which expects signs of life on the line from then on, for as long again. So a rank that is alive
-// and loses only its parent is not lost. Within a host, which is where both ends of a connection
-// have the same address, silence means nothing: there a connection ends with its process, and a
-// process that does not run for a while has not died.
+// A rank has died when its line ends, unless it has left before. A connection ends with its
+// process, and a process that is stopped or gets no processor has not died, however long that is.
 //
-// Silence is counted in steps of which each counts alike, however late it ends: a process that was
-// stopped, or got no processor, does not count that time against the others. When rank 0 dies, the
-// others learn that, and nothing more of each other. A rank that has left is present until it
-// closes the line. Where it has left because another rank was lost, errors name that one.
+// Between hosts a rank has died as well when its host is out of reach for Config.Silence. The
+// kernels say so, not the processes: each end of a connection looks whether the kernel at the other
+// end has confirmed what was sent (TCP_INFO). When nothing has come for an eighth of that time, it
+// sends a frame H, and TCP repeats that until it is confirmed. A kernel owes an answer for
+// three quarters of that time, and at least 0.6 s, before its host is out of reach. So neither a
+// process that is stopped at one end nor one at the other is an error, also when its buffers are
+// full. Then its kernel is asked less and less often, and the end of its host is noticed later: by
+// as much as the process has taken nothing, and by two minutes at most. Systems other than Linux
+// ask by SO_KEEPALIVE. Within a host, when both ends of a connection have the same address, nobody
+// asks.
+//
+// A rank is watched by its parent, and watches it. When the connection between them ends, the
+// parent tells rank 0, which watches the line from then on. So a rank that loses only its parent is
+// not lost.
+//
+// When rank 0 dies, the others learn that, and nothing more of each other. A rank that has left is
+// present until it closes the line. Where it has left because another rank was lost, errors name
+// that one.
 //
 // A rank that is gone before all have connected ends the wait of all others.
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -18,11 +19,12 @@ func isLost(err error, rank int) bool {
 	return errors.As(err, &gone) && *gone == rma.RankError{Rank: rank}
 }
 
-// hush has one end of a connection say nothing any more, and not end.
-func hush(c *conn) {
+// unplug has the kernel at the other end of a connection answer no more, as this end sees it.
+func unplug(c *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.within = true
+	c.limit = 0
+	c.ask = func(net.Conn) (answers, bool) { return answers{due: true, age: never}, true }
 }
 
 // newRoot is rank 0 of a job of so many ranks, before it waits for the others, when these have

@@ -1,10 +1,6 @@
 package tree
 
-import (
-	"errors"
-	"net"
-	"os"
-)
+import "net"
 
 // A rank within the tree: what comes from below goes up, and what comes from above goes down.
 
@@ -183,7 +179,7 @@ func (t *Tree) listen(c *conn) {
 	for {
 		kind, payload, err := c.receive(maxFrame(t.cfg.Size))
 		if err != nil {
-			silent = errors.Is(err, os.ErrDeadlineExceeded)
+			silent = c.wasSilent(err)
 			break
 		}
 		if !t.takeAbove(c, kind, payload) {

@@ -24,7 +24,7 @@ func newPair(t *testing.T) (*conn, net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := newConn(c, &Config{Silence: never, clock: newClock(never)})
+	n := newConn(c, &Config{Silence: never, watcher: newWatcher(never)})
 	t.Cleanup(func() { n.close(); _ = other.Close() })
 	return n, other
 }
@@ -53,7 +53,7 @@ func TestUseLine(t *testing.T) {
 	var line, up net.Conn
 	r.line, line = newPair(t)
 	r.up, up = newPair(t)
-	r.line.watch(false)
+	r.line.within = false
 	r.mu.Lock()
 	r.own = 1
 	r.add([]run{{2, 1, []byte{9}}})
@@ -105,27 +105,6 @@ func TestGivesNoMore(t *testing.T) {
 	}
 }
 
-// Ranks of one host may be silent for as long as they like, and others may not while they are
-// watched.
-func TestPatience(t *testing.T) {
-	c, _ := newPair(t)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.within || !c.limit(time.Second).IsZero() {
-		t.Errorf("within a host the limit is %v", c.limit(time.Second))
-	}
-	c.within = false
-	if c.limit(time.Second).IsZero() {
-		t.Error("between hosts there is no limit")
-	}
-	if c.watched = false; !c.limit(time.Second).IsZero() {
-		t.Error("who is not watched has a limit")
-	}
-	if c.ending = true; c.limit(time.Second).IsZero() {
-		t.Error("the end has no limit")
-	}
-}
-
 // The error of a gathering names all ranks that were lost in the same way, and how.
 func TestLoss(t *testing.T) {
 	r := newRank(1)
@@ -134,8 +113,8 @@ func TestLoss(t *testing.T) {
 		{4, peer{state: Died, silent: true}}, {6, peer{state: Left}}})
 	for rank, want := range map[int]string{
 		3: "rank 3 has died",
-		4: "ranks [4 5] have been silent for 1m0s and so taken for dead (--timeout-lost sets " +
-			"the limit)",
+		4: "ranks [4 5] have been out of reach for 1m0s and so taken for dead (--timeout-lost " +
+			"sets the limit)",
 		6: "rank 6 has left the job",
 	} {
 		if said := r.Loss(rank); said != want {

@@ -2,10 +2,8 @@ package tree
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,7 +216,7 @@ func (r *root) follow(rank int, line *conn) {
 	for {
 		kind, payload, err := line.receive(maxFrame(r.cfg.Size))
 		if err != nil {
-			silent = errors.Is(err, os.ErrDeadlineExceeded)
+			silent = line.wasSilent(err)
 			break
 		}
 		if !r.take(rank, line, kind, payload) {

@@ -14,7 +14,7 @@ import (
 // MaxPayloadBytes is the largest payload of a rank in a gathering.
 const MaxPayloadBytes = 1 << 16
 
-// defaultSilence is for how long a rank of another host may be silent and is not lost.
+// defaultSilence is for how long the kernel of another host may give no answer.
 const defaultSilence = 3 * time.Second
 
 // errLeft is the answer to a collective call of a rank that has left.
@@ -26,7 +26,8 @@ type Config struct {
 	Address    string        // HOST:PORT where rank 0 listens
 	Token      string        // a secret of the ranks of this job, at least MinTokenBytes
 	Timeout    time.Duration // how long to wait for the others
-	// Silence is how long a rank of another host may be silent; 0 is three seconds.
+	// Silence is for how long the kernel of another host may give no answer until the ranks there
+	// are lost; 0 is three seconds.
 	Silence time.Duration
 
 	Apart bool // ranks of one host watch each other like ranks of two
@@ -35,8 +36,9 @@ type Config struct {
 	// this process has run. Tests set it.
 	Elapsed func() time.Duration
 
-	fan   int    // children of a rank; 0 is maxChildren
-	clock *clock // counts silence; nil: a new one, which tests replace
+	fan     int // children of a rank; 0 is maxChildren
+	clock   *clock
+	watcher *watcher
 }
 
 // MinTokenBytes is the smallest length of a token.
@@ -78,7 +80,7 @@ const (
 // peer is what this rank knows of a rank.
 type peer struct {
 	state  State
-	silent bool   // that is why it is taken for dead
+	silent bool   // its host did not answer, and that is why it is taken for dead
 	ended  bool   // its line, so that its memory is gone
 	given  uint64 // gatherings that it contributed to, once it is gone
 	missed uint32 // 1 + the lost rank because of which it left; 0: none
@@ -120,10 +122,8 @@ type edge struct {
 }
 
 func newTree(cfg Config) *Tree {
-	if cfg.clock == nil {
-		cfg.clock = newClock(cfg.Silence)
-		cfg.clock.elapsed = cfg.Elapsed
-	}
+	cfg.clock, cfg.watcher = newClock(cfg.Silence), newWatcher(cfg.Silence)
+	cfg.clock.elapsed = cfg.Elapsed
 	return &Tree{cfg: cfg, peers: make([]peer, cfg.Size), down: map[int]*edge{},
 		change: make(chan struct{})}
 }
@@ -193,7 +193,7 @@ func (t *Tree) gather(ctx context.Context, mine []byte) ([]run, error) {
 	}
 }
 
-// othersToo waits where a rank was silent: the others of its host are missed within a beat.
+// othersToo waits when a host did not answer: its other ranks are missed a moment later.
 func (t *Tree) othersToo(err error) error {
 	t.mu.Lock()
 	silent := slices.ContainsFunc(t.gone, func(rank int) bool { return t.peers[rank].silent })
@@ -201,7 +201,7 @@ func (t *Tree) othersToo(err error) error {
 	if !silent {
 		return err
 	}
-	time.Sleep(t.Beat())
+	time.Sleep(t.cfg.Silence / 4)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.absent()
@@ -259,8 +259,8 @@ func (t *Tree) loss(of *rma.RankError) string {
 		who = fmt.Sprintf("ranks %v and %d more have", ranks[:maxNamed], more)
 	}
 	if silent {
-		return fmt.Sprintf("%s been silent for %v and so taken for dead (--timeout-lost sets "+
-			"the limit)", who, t.cfg.Silence)
+		return fmt.Sprintf("%s been out of reach for %v and so taken for dead (--timeout-lost "+
+			"sets the limit)", who, t.cfg.Silence)
 	}
 	return who + " died"
 }
@@ -349,12 +349,18 @@ func (t *Tree) LocalAddr() net.Addr {
 	return t.line.LocalAddr()
 }
 
-// Beat is the time between two signs of life.
-func (t *Tree) Beat() time.Duration { return t.cfg.Silence / maxMissedBeats }
-
 // AfterSilence returns a channel that is closed when this process has run for as long as a rank may
 // be silent. It never is when the tree is closed before.
 func (t *Tree) AfterSilence() <-chan struct{} { return t.cfg.clock.after(t.cfg.Silence) }
+
+// Sever has rank 0 end the connection to a rank, which so is lost as when its host is out of reach.
+// For tests.
+func (t *Tree) Sever(rank int) {
+	t.mu.Lock()
+	line := t.root.members[rank].line
+	t.mu.Unlock()
+	line.close()
+}
 
 // Leave announces that this rank takes part in no further gathering. It waits for nobody, and a
 // gathering that waits here returns.
@@ -449,6 +455,7 @@ func (t *Tree) Close() {
 		}
 	}
 	t.cfg.clock.end()
+	t.cfg.watcher.end()
 }
 
 // changed wakes the goroutines that wait for a change. Under the lock.

@@ -30,21 +30,13 @@ func guarded(t *testing.T) context.Context {
 	return ctx
 }
 
-// newStill is a clock that a test moves: it does not run.
-func newStill(silence time.Duration) *clock {
-	c := newClock(silence)
-	c.begun.Do(func() {})
-	return c
-}
-
 // job runs fn on all ranks of a job at once.
 func job(t *testing.T, ranks int, fn func(s *Tree) error) {
 	t.Helper()
 	jobAs(t, Config{Size: ranks}, fn)
 }
 
-// jobAs is job with a configuration. The clocks of ranks that watch each other stand still, so
-// that no rank is lost because the machine is busy.
+// jobAs is job with a configuration.
 func jobAs(t *testing.T, cfg Config, fn func(s *Tree) error) {
 	t.Helper()
 	cfg.Address, cfg.Token, cfg.Timeout = twohosts.FreeAddress(t), token, never
@@ -53,9 +45,6 @@ func jobAs(t *testing.T, cfg Config, fn func(s *Tree) error) {
 	for rank := range cfg.Size {
 		cfg := cfg
 		cfg.Rank = rank
-		if cfg.Apart {
-			cfg.clock = newStill(cfg.Silence)
-		}
 		wg.Go(func() {
 			s, err := Join(ctx, cfg)
 			if err == nil {
@@ -96,20 +85,17 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// shortSilence is for how long ranks may be silent by clocks that tests move.
+// shortSilence is for how long hosts may be out of reach when tests unplug them.
 const shortSilence = 20 * time.Millisecond
 
-// A rank that leaves, or hangs up, or is silent, is missed by who waits for it.
+// A rank that leaves, or hangs up, or whose host does not answer, is missed by who waits for it.
 func TestGone(t *testing.T) {
 	for how, go1 := range map[string]func(s *Tree){
-		"left":    func(s *Tree) { s.Leave() },
-		"hung up": func(s *Tree) { _ = s.line.Conn.Close() },
-		"fallen silent": func(s *Tree) {
-			hush(s.line)
-			_ = s.AwaitOthers(t.Context()) // until rank 0 hangs up
-		},
+		"left":         func(s *Tree) { s.Leave() },
+		"hung up":      func(s *Tree) { _ = s.line.Conn.Close() },
+		"out of reach": func(s *Tree) { _ = s.AwaitOthers(t.Context()) }, // until rank 0 hangs up
 	} {
-		cfg := Config{Size: 3, Apart: how == "fallen silent", Silence: shortSilence}
+		cfg := Config{Size: 3, Apart: how == "out of reach", Silence: shortSilence}
 		jobAs(t, cfg, func(s *Tree) error {
 			if _, err := s.Gather(t.Context(), nil); err != nil {
 				return err
@@ -119,8 +105,7 @@ func TestGone(t *testing.T) {
 				return nil
 			}
 			if s.cfg.Rank == 0 && cfg.Apart {
-				hush(s.root.members[2].line) // which may be silent as well
-				go s.cfg.clock.count()
+				unplug(s.root.members[1].line)
 			}
 			_, err := s.Gather(t.Context(), nil)
 			var gone *rma.RankError
