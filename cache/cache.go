@@ -78,7 +78,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	c.kernel = hasKernel && cfg.Addressing == Groups
 	if c.cfg.clock = nil; cfg.TTL != 0 {
 		if c.clock = cfg.clock; c.clock == nil {
-			c.clock = newClock()
+			c.clock = new(clock)
 		}
 	}
 	c.bases = make([]*uint64, c.ranks)
@@ -98,9 +98,6 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 // Close gives this rank's memory back. The other ranks keep theirs. A later call goes to the pool
 // of sessions and finds it closed, not to memory that is gone.
 func (c *Cache) Close() error {
-	if c.clock != nil {
-		c.clock.stop()
-	}
 	err := errors.Join(c.batches.Close(), c.sessions.Close(), c.window.Close(), c.tally.close())
 	if c.shared != nil {
 		c.shared.Leaves(false)

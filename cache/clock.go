@@ -1,46 +1,25 @@
 package cache
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 )
 
 // clock is the time at which pairs are put and found, in nanoseconds since 1970: ranks, hosts and
-// files share it. To ask the system takes as long as a get, so a goroutine does that, every tick.
+// files share it.
 type clock struct {
-	ns   atomic.Uint64
-	stop context.CancelFunc
+	ns atomic.Uint64 // where it stands; 0: it is the clock of the system
 }
 
-// tick is how often the clock is read: a pair may expire so much too early or too late.
-const tick = 10 * time.Millisecond
-
-// newClock starts a clock.
-func newClock() *clock {
-	ctx, stop := context.WithCancel(context.Background())
-	k := &clock{stop: stop}
-	read := func() { k.ns.Store(uint64(time.Now().UnixNano())) }
-	read()
-	go func() {
-		for ticker := time.NewTicker(tick); ; read() {
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				ticker.Stop()
-				return
-			}
-		}
-	}()
-	return k
-}
-
-// now is the time; 0, at which no pair has expired, where none does.
+// now is the time; 0, at which no pair has expired, if none does.
 func (c *Cache) now() uint64 {
 	if c.clock == nil {
 		return 0
 	}
-	return c.clock.ns.Load()
+	if ns := c.clock.ns.Load(); ns != 0 {
+		return ns
+	}
+	return uint64(time.Now().UnixNano())
 }
 
 // never is the expiry of a pair that stays.

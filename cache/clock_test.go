@@ -8,18 +8,22 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// TestClockEnds: the clock of a cache goes on while the cache is open, and its goroutine ends when
-// the cache is closed. The bubble fails if a goroutine is left in it.
-func TestClockEnds(t *testing.T) {
+// TestClock: a pair is found until its time has passed, also right after the process did not run.
+func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		job := local.Single()
-		cfg := Config{KeySize: 8, ValueSize: 8, Buckets: 8, TTL: time.Hour}
+		cfg := Config{KeySize: 8, ValueSize: 8, Buckets: 8, TTL: time.Second}
 		c, err := New(t.Context(), job, cfg)
 		must(t, err)
-		for range 3 {
-			time.Sleep(time.Second)
-			if age := time.Since(time.Unix(0, int64(c.now()))); age > tick {
-				t.Errorf("the clock is %v late", age)
+		key, value := make([]byte, 8), make([]byte, 8)
+		for _, after := range []time.Duration{time.Second - 1, time.Second, time.Hour} {
+			_, err := c.Put(key, value)
+			must(t, err)
+			time.Sleep(after)
+			found, err := c.Get(key, value)
+			must(t, err)
+			if want := after < time.Second; found != want {
+				t.Errorf("after %v a pair of 1 s is there: %v", after, found)
 			}
 		}
 		must(t, c.Close(), job.Close())

@@ -16,7 +16,7 @@ import (
 
 // stopped is a clock that only a test moves. All ranks of a test have it.
 func stopped() *clock {
-	k := &clock{stop: func() {}}
+	k := &clock{}
 	k.ns.Store(1 << 60)
 	return k
 }
