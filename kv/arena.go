@@ -128,6 +128,17 @@ func newSharedArena(cells *rma.Cells, job rma.Shared, units uint64, states, coun
 	return a
 }
 
+// checkCounts makes sure that the counts of a Shared job are possible, as a crash of the host may
+// have damaged them.
+func (a *arena) checkCounts() error {
+	divided, committed := a.divided.Load(), a.committed.Load()
+	if divided > committed || committed > a.units {
+		return fmt.Errorf("kv: the map is damaged: of %d units %d have memory and %d are divided",
+			a.units, committed, divided)
+	}
+	return nil
+}
+
 // stateWords is the words of the states of so many units: whole ones, which are prefetched.
 func stateWords(units uint64) int { return int((units + 1) / 2) }
 

@@ -294,16 +294,28 @@ func (w *walker) item(word uint64) (p Pair, fits bool) {
 	return Pair{slices.Clone(key), slices.Clone(value)}, fits
 }
 
-// pair reads the key of a slot and its value, and the slot again where its item has changed.
+// pair reads the key of a slot and its value, and the slot again if its item has changed. An item
+// that is not that of its slot, which does not change, is damaged.
 func (w *walker) pair(s slotRead) (p Pair, there bool) {
-	for w.err == nil && s.word&occupied != 0 && s.word&removed == 0 {
+	for same := 0; w.err == nil && s.word&occupied != 0 && s.word&removed == 0; {
 		if p, there = w.item(s.word); there {
 			return p, true
 		}
 		rank, off, _ := s.t.place(s.slot)
-		if words := w.read(w.slots, rank, off, 1); w.err == nil {
-			s.word = words[0]
+		words := w.read(w.slots, rank, off, 1)
+		switch {
+		case w.err != nil:
+		case words[0] != s.word:
+			s.word, same = words[0], 0
+		case same == maxSame:
+			w.err = fmt.Errorf("kv: slot %d of table %d refers with %#x to an item that is "+
+				"damaged; Check says what else is", s.slot, s.t.gen, s.word)
+		default:
+			same++
 		}
 	}
 	return Pair{}, false
 }
+
+// maxSame is how often a slot is read that has the same word each time, and not the item of it.
+const maxSame = 3

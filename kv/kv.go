@@ -68,10 +68,11 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 		m.stride += copyWords
 	}
 	m.shared, _ = job.(rma.Shared)
-	m.latest.Store(m.table(1, newShape(0, 0)))
 	err := m.allocate(ctx)
 	if err == nil && m.shared != nil && m.shared.Attached() {
-		_, err = m.state(ctx)
+		if _, err = m.state(ctx); err == nil {
+			err = m.arena.checkCounts()
+		}
 	}
 	if err == nil {
 		m.findDirect()
@@ -87,6 +88,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 func (m *Map) allocate(ctx context.Context) (err error) {
 	units, reserve := m.cfg.Bytes/m.ranks/unitBytes, m.cfg.MaxBytes > 0
 	m.areas = m.cfg.areas(reserve && rma.Reserves(m.job))
+	m.latest.Store(m.table(1, newShape(0, 0)))
 	type window struct {
 		made *rma.Window
 		spec rma.Spec
@@ -169,7 +171,7 @@ func (m *Map) Close() error {
 	err := m.batches.Close() // first: requests of other ranks are being answered
 	m.regions, m.flat = core.Regions{}, nil
 	m.latest.Store(m.table(m.latest.Load().gen, m.latest.Load().shape)) // without its memory
-	if m.shared != nil && m.fault.Err() == nil { // else the memory may be gone
+	if m.shared != nil && m.fault.Err() == nil {                        // else the memory may be gone
 		_ = m.fault.Guard(m.shared, func() error { m.arena.closeReserves(); return nil })
 	}
 	err = errors.Join(err, m.pool.Close(), m.arena.close())

@@ -336,7 +336,7 @@ type table struct {
 func (m *Map) table(gen uint64, s shape) *table {
 	t := &table{gen: gen, shape: s, perRank: m.cfg.Slots / m.ranks,
 		stride: uint64(m.stride), perLine: lineSlots / uint64(m.stride),
-		offset: s.area() * (m.cfg.MaxSlots / m.ranks)}
+		offset: s.area() % m.areas * (m.cfg.MaxSlots / m.ranks)}
 	for range s.size() {
 		t.perRank = min(2*t.perRank, m.cfg.MaxSlots/m.ranks)
 	}
@@ -443,6 +443,11 @@ func (m *Map) state(ctx context.Context) (state, error) {
 	if err != nil {
 		return 0, fmt.Errorf("kv: %w", err)
 	}
-	m.learn(state(word))
-	return state(word), nil
+	s := state(word)
+	if s.shape().area() >= m.areas || s.moving() && (s.other().area() >= m.areas ||
+		s.other().area() == s.shape().area()) {
+		return 0, fmt.Errorf("kv: the state of the map is damaged: %#x", word)
+	}
+	m.learn(s)
+	return s, nil
 }

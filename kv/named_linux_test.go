@@ -431,3 +431,23 @@ func TestCutOff(t *testing.T) {
 		t.Errorf("%s was removed though it is none", path)
 	}
 }
+
+// A map whose control words are damaged, as after a crash of the host, is not opened.
+func TestDamagedControl(t *testing.T) {
+	for name, damage := range map[string]func(m *Map){
+		"area":      func(m *Map) { m.control.Words(0)[0] = uint64(stateMoving) },
+		"divided":   func(m *Map) { m.arena.divided.Store(m.arena.committed.Load() + 1) },
+		"committed": func(m *Map) { m.arena.committed.Store(m.arena.units + 1) },
+	} {
+		path := named(t)
+		m := open(t, path, Config{Slots: 64, Bytes: 32 * 64, MaxKey: 8, MaxValue: 8})
+		damage(m)
+		if other, err := Open(path, Config{}); err == nil {
+			t.Errorf("%s: it is opened", name)
+			_ = other.Close()
+		}
+		if err := m.Check(t.Context()); name == "area" && err == nil {
+			t.Errorf("%s: Check finds nothing", name)
+		}
+	}
+}

@@ -209,3 +209,27 @@ func TestFullOverwrites(t *testing.T) {
 		}
 	}
 }
+
+// TestDamagedItem: a walk over a map of which an item is damaged says so, and ends.
+func TestDamagedItem(t *testing.T) {
+	for _, e := range engines[:2] {
+		err := withMap(e, 1, small(false), func(m *Map) error {
+			ctx := context.Background()
+			_, err := m.Put(numbered(1), numbered(2))
+			if err = errors.Join(err, m.cells.Store(ctx, 0, lengthWord, 1<<40)); err != nil {
+				return err
+			}
+			walked := error(nil)
+			for _, err := range m.All(ctx) {
+				walked = err
+			}
+			if walked == nil || m.Check(ctx) == nil {
+				return fmt.Errorf("All says %v, Check nothing", walked)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+}
