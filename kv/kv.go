@@ -171,8 +171,12 @@ func (m *Map) Close() error {
 	err := m.batches.Close() // first: requests of other ranks are being answered
 	m.regions, m.flat = core.Regions{}, nil
 	m.latest.Store(m.table(m.latest.Load().gen, m.latest.Load().shape)) // without its memory
-	if m.shared != nil && m.fault.Err() == nil {                        // else the memory may be gone
-		_ = m.fault.Guard(m.shared, func() error { m.arena.closeReserves(); return nil })
+	// After a fault the memory may be gone.
+	if m.shared != nil && m.fault.Err() == nil {
+		_ = m.fault.Guard(m.shared, func() error {
+			m.arena.closeReserves()
+			return nil
+		})
 	}
 	err = errors.Join(err, m.pool.Close(), m.arena.close())
 	for _, c := range []*rma.Cells{m.cells, m.states} {
