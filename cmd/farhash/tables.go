@@ -24,13 +24,20 @@ type namedTable interface {
 	Len(ctx context.Context) (uint64, error)
 }
 
-// openNamed opens a table that exists, whatever it is.
-func openNamed(name string) (namedTable, file.Info, error) {
+// openNamed opens a table that exists, whatever it is, of this user or of any.
+func openNamed(name string, anyOwner bool) (namedTable, file.Info, error) {
 	info, err := file.Stat(name)
 	if err != nil {
 		return nil, info, err
 	}
-	options := []file.Option{file.Existing(), file.AnyOwner()}
+	options := []file.Option{file.Existing()}
+	switch {
+	case anyOwner:
+		options = append(options, file.AnyOwner())
+	case info.Owner != os.Getuid():
+		return nil, info, fmt.Errorf("it belongs to user %d; --any-owner opens it, if that user "+
+			"is trusted", info.Owner)
+	}
 	var table namedTable
 	switch info.Kind.Name {
 	case "map":
@@ -50,7 +57,7 @@ func openNamed(name string) (namedTable, file.Info, error) {
 }
 
 func newTables() *cobra.Command {
-	var asJSON bool
+	var asJSON, anyOwner bool
 	cmd := &cobra.Command{
 		Use:   "tables [DIR]",
 		Short: "List the tables that have names",
@@ -58,7 +65,9 @@ func newTables() *cobra.Command {
 		Long: `Lists the sets, caches and maps in a directory, /dev/shm by default, that programs
 open by name (kv.Open in Go, farhash.Map.open in Python, farhash_map_open in C): how
 many entries each has, which memory it takes and may take, and how many processes have
-it open. To count the entries it opens each table and reads all of it.
+it open. To count the entries it opens each table and reads all of it. A table of
+another user is only opened with --any-owner: whoever may write to its file can make
+this command fail, or wait for ever.
 
 --json prints one object a line, with path, kind, entries, bytes, max_bytes, processes
 and, where a table could not be opened, error.`,
@@ -70,10 +79,11 @@ and, where a table could not be opened, error.`,
 				dir = args[0]
 			}
 			ctx, _ := catchSignals(cmd.Context())
-			return listTables(ctx, dir, asJSON, os.Stdout)
+			return listTables(ctx, dir, asJSON, anyOwner, os.Stdout)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&anyOwner, "any-owner", false, anyOwnerUsage)
 	return cmd
 }
 
@@ -89,10 +99,10 @@ type tableRow struct {
 }
 
 // rowOf describes a table. Its entries are counted.
-func rowOf(ctx context.Context, info file.Info) tableRow {
+func rowOf(ctx context.Context, info file.Info, anyOwner bool) tableRow {
 	row := tableRow{Path: info.Path, Kind: info.Kind.Name, Bytes: info.Bytes, MaxBytes: info.Size,
 		Processes: info.Members}
-	table, _, err := openNamed(info.Path)
+	table, _, err := openNamed(info.Path, anyOwner)
 	if err == nil {
 		row.Entries, err = table.Len(ctx)
 		err = errors.Join(err, table.Close())
@@ -103,7 +113,7 @@ func rowOf(ctx context.Context, info file.Info) tableRow {
 	return row
 }
 
-func listTables(ctx context.Context, dir string, asJSON bool, out io.Writer) error {
+func listTables(ctx context.Context, dir string, asJSON, anyOwner bool, out io.Writer) error {
 	infos, err := file.List(dir)
 	if err != nil {
 		return err
@@ -111,7 +121,7 @@ func listTables(ctx context.Context, dir string, asJSON bool, out io.Writer) err
 	if asJSON {
 		encoder := json.NewEncoder(out)
 		for _, info := range infos {
-			if err := encoder.Encode(rowOf(ctx, info)); err != nil {
+			if err := encoder.Encode(rowOf(ctx, info, anyOwner)); err != nil {
 				return err
 			}
 		}
@@ -124,19 +134,22 @@ func listTables(ctx context.Context, dir string, asJSON bool, out io.Writer) err
 	columns := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(columns, "name\tis a\tentries\ttakes\tmay take\tprocesses")
 	for _, info := range infos {
-		row := rowOf(ctx, info)
+		row := rowOf(ctx, info, anyOwner)
 		entries := fmt.Sprint(row.Entries)
 		if row.Error != "" {
-			entries = row.Error
+			entries = printable(row.Error)
 		}
-		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\t%d\n", row.Path, row.Kind, entries,
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\t%d\n", printable(row.Path), row.Kind, entries,
 			memory.Format(row.Bytes), memory.Format(row.MaxBytes), row.Processes)
 	}
 	return columns.Flush()
 }
 
+const anyOwnerUsage = "open tables of other users too, whose content is not trusted otherwise"
+
 func newCheck() *cobra.Command {
-	return &cobra.Command{
+	var anyOwner bool
+	cmd := &cobra.Command{
 		Use:   "check NAME",
 		Short: "Check a table that has a name",
 		Args: oneArg("NAME", "the name of a table or the path of its file; for example: "+
@@ -150,13 +163,15 @@ The exit code is 0 if nothing is broken.`,
   farhash check /var/cache/app/results`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			ctx, _ := catchSignals(cmd.Context())
-			return checkTable(ctx, names[0], os.Stdout)
+			return checkTable(ctx, names[0], anyOwner, os.Stdout)
 		},
 	}
+	cmd.Flags().BoolVar(&anyOwner, "any-owner", false, anyOwnerUsage)
+	return cmd
 }
 
-func checkTable(ctx context.Context, name string, out io.Writer) error {
-	table, info, err := openNamed(name)
+func checkTable(ctx context.Context, name string, anyOwner bool, out io.Writer) error {
+	table, info, err := openNamed(name, anyOwner)
 	if err != nil {
 		return err
 	}

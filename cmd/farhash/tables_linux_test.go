@@ -150,8 +150,39 @@ func TestTablesBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	refusedHere(t, exitFailure, name+": ", "check", name)
-	none := rowOf(t.Context(), file.Info{Path: filepath.Join(dir, "none"), Members: 3})
+	none := rowOf(t.Context(), file.Info{Path: filepath.Join(dir, "none"), Members: 3},
+		false)
 	if !strings.Contains(none.Error, "no such file") || none.Entries != 0 || none.Processes != 3 {
 		t.Errorf("%+v", none)
 	}
+}
+
+// TestTablesOfOthers: a file of another user is not opened unless that is asked for, whatever its
+// header says, and its name does not reach the terminal as it is.
+func TestTablesOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "words\x1b[2J")
+	s, err := set.Open(name, set.Config{MaxBytes: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(name, 12345, -1); err != nil {
+		t.Skip("needs root:", err)
+	}
+	before, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const refusal = "it belongs to user 12345; --any-owner opens it"
+	here(t, "tables", dir).has(t, 0, `words\x1b[2J"  set   `+refusal, "!\x1b")
+	here(t, "tables", dir, "--json").has(t, 0, refusal, "!\x1b")
+	here(t, "check", name).has(t, exitFailure, refusal)
+	if after, err := os.ReadFile(name); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file has changed: %v", err)
+	}
+	here(t, "tables", dir, "--any-owner").has(t, 0, "set   0  ")
+	here(t, "check", name, "--any-owner").has(t, 0, "nothing is broken")
 }

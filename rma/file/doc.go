@@ -17,7 +17,8 @@
 //     taken ([Info].Bytes). A full file system is an error of the call that needs more.
 //   - At most [rma.MaxMembers] processes have a table open at a time.
 //   - Refused with a reason: symbolic links, files of other users unless [AnyOwner] is given,
-//     files that are no tables, truncated or damaged ones, and those of another layout.
+//     files that are no tables, truncated, damaged or forged ones, and those of another layout.
+//     [Stat] and [List] describe files of any user: they only read.
 //   - A file that somebody cuts off while it is in use makes calls fail. They do not crash.
 //   - A file in /dev/shm ends with the system. On a disk it survives restarts. If the power fails
 //     while it is open, the last half a minute or so may be lost or torn: the first process that

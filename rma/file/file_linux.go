@@ -58,7 +58,7 @@ const maxTries = 100
 // attach opens a file that exists. fs.ErrNotExist: there is none, or it was just removed.
 func attach[T Table](path string, kind Kind, o options,
 	makeTable func(job rma.Job) (T, error)) (table T, err error) {
-	f, h, err := openFile(path, o)
+	f, h, err := openFile(path, unix.O_RDWR, o)
 	if err != nil {
 		return table, err
 	}
@@ -82,7 +82,9 @@ func attach[T Table](path string, kind Kind, o options,
 		err = j.opened()
 	}
 	if err == nil {
+		j.opening = true
 		table, err = makeTable(j)
+		j.opening = false
 	}
 	if err != nil {
 		return table, errors.Join(err, j.Close())
@@ -175,7 +177,7 @@ func makeFile(path string, o options) (f *mapped.File, temporary string, err err
 // the end; the next Open makes a new one. A file that is no table, or cannot be read, stays.
 func Remove(name string) error {
 	path := Path(name)
-	f, h, err := openFile(path, options{anyOwner: true})
+	f, h, err := openFile(path, unix.O_RDONLY, options{anyOwner: true})
 	if f != nil {
 		defer f.Close()
 	}
@@ -188,10 +190,11 @@ func Remove(name string) error {
 	return nil
 }
 
-// Stat describes the table with a name.
+// Stat describes the table with a name. It only reads, and uses nothing that the header says before
+// that is within its bounds: the file may be of any user.
 func Stat(name string) (Info, error) {
 	path := Path(name)
-	f, h, err := openFile(path, options{anyOwner: true})
+	f, h, err := openFile(path, unix.O_RDONLY, options{anyOwner: true})
 	if err != nil {
 		return Info{}, err
 	}
@@ -200,7 +203,8 @@ func Stat(name string) (Info, error) {
 	if err := unix.Fstat(int(f.FD.Fd()), &st); err != nil {
 		return Info{}, fmt.Errorf("rma/file: %s: %w", path, err)
 	}
-	info := Info{Path: path, Kind: h.kind(), Bytes: uint64(st.Blocks) * 512, Size: h.Size}
+	info := Info{Path: path, Kind: h.kind(), Bytes: uint64(st.Blocks) * 512, Size: h.Size,
+		Owner: int(st.Uid)}
 	for m := range rma.MaxMembers {
 		if f.Locked(int64(m)) {
 			info.Members++

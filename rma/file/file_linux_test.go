@@ -110,12 +110,21 @@ func sealed(t *testing.T, path string, change func(h *header)) {
 	patch(t, path, sealWord*8, word(h.seal()))
 }
 
-// refused are files that are refused, with the reason. Those that are no tables are not removed.
-var refused = []struct {
+// refusal is a file that is refused.
+type refusal struct {
 	name, reason string
 	noTable      bool
 	make         func(t *testing.T, path string) // of a table
-}{
+}
+
+// forged is a table whose header fits its checksum, and has a field that is out of its bounds.
+func forged(reason string, change func(h *header)) refusal {
+	return refusal{"forged so that " + reason, reason, false,
+		func(t *testing.T, path string) { sealed(t, path, change) }}
+}
+
+// refused are files that are refused, with the reason. Those that are no tables are not removed.
+var refused = []refusal{
 	{"another kind", "a test, not a other", false, nil},
 	{"another layout", "has layout 4, and this program has layout 3", false,
 		func(t *testing.T, path string) { sealed(t, path, func(h *header) { h.Layout++ }) }},
@@ -123,6 +132,16 @@ var refused = []struct {
 		func(t *testing.T, path string) { sealed(t, path, func(h *header) { h.Version++ }) }},
 	{"damaged header", "its header is damaged", false,
 		func(t *testing.T, path string) { patch(t, path, 100, []byte{77}) }},
+	forged("it says 49 windows", func(h *header) { h.Count = maxWindows + 1 }),
+	forged("it says a record of ", func(h *header) { h.Words = rma.MaxRecord + 1 }),
+	forged(`the kind "te\x1b"`, func(h *header) { h.Kind = [16]byte{'t', 'e', 0x1b} }),
+	forged("it says a window of ", func(h *header) { h.Windows[0].Words = 1 << 61 }),
+	forged("it says a window of 0", func(h *header) { h.Windows[0].Words = 0 }),
+	forged("it says a window of ", func(h *header) { h.Windows[0].Words = h.Size / 8 }),
+	forged("it says a window of ", func(h *header) { h.Windows[0].Begin = headerBytes }),
+	forged("it says a window of ", func(h *header) { h.Windows[0].Begin += 8 }),
+	forged("it says a window of ", func(h *header) { h.Windows[0].Begin = 1 << 63 }),
+	forged("it says a window of ", func(h *header) { h.Windows[1], h.Count = h.Windows[0], 2 }),
 	{"truncated", "it was cut off: it has", false, func(t *testing.T, path string) {
 		if err := os.Truncate(path, 3*pageBytes); err != nil {
 			t.Fatal(err)
@@ -189,6 +208,11 @@ func TestRefused(t *testing.T) {
 			after, contentAfter := status(t, path)
 			if before != after || !bytes.Equal(content, contentAfter) {
 				t.Errorf("it has changed: %s, now %s", before, after)
+			}
+			if strings.HasPrefix(c.reason, "it says") {
+				if _, err := Stat(path); err == nil || !strings.Contains(err.Error(), c.reason) {
+					t.Errorf("Stat: %v; want %q", err, c.reason)
+				}
 			}
 			err = Remove(path)
 			if _, statErr := os.Lstat(path); (err == nil) == c.noTable ||
@@ -477,4 +501,17 @@ func mountTmpfs(t *testing.T, options string) string {
 		}
 	})
 	return dir
+}
+
+// A window that a forged file does not have is no memory of who opens it, however long it is.
+func TestMissingWindow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table")
+	if err := mustOpen(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	sealed(t, path, func(h *header) { h.Windows[0].Name++ })
+	if _, err := openPlain(path); err == nil ||
+		!strings.Contains(err.Error(), `window "plain" is missing`) {
+		t.Error(err)
+	}
 }

@@ -1,10 +1,14 @@
 package file
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -113,11 +117,38 @@ func (h *header) remove(p place) {
 
 func nameOf(spec rma.Spec) uint64 { return xxh3.HashString(spec.Name + "\x00" + spec.Key) }
 
-// openFile opens the file of a table, and refuses what is none. It reads without a mapping.
-func openFile(path string, o options) (*mapped.File, header, error) {
+// sound makes sure that the fields of a header are within their bounds: a forged one has the right
+// checksum. Nothing of a header is used before.
+func (h *header) sound() error {
+	switch {
+	case h.Size < firstWindow || h.Size > math.MaxInt64:
+		return fmt.Errorf("a size of %d bytes", h.Size)
+	case h.Words > rma.MaxRecord:
+		return fmt.Errorf("a record of %d words", h.Words)
+	case h.Count > maxWindows:
+		return fmt.Errorf("%d windows", h.Count)
+	case strings.ContainsFunc(h.kind().Name, func(r rune) bool { return r < ' ' || r > '~' }):
+		return fmt.Errorf("the kind %q", h.kind().Name)
+	}
+	windows := slices.Clone(h.Windows[:h.Count])
+	slices.SortFunc(windows, func(a, b place) int { return cmp.Compare(a.Begin, b.Begin) })
+	end := uint64(firstWindow)
+	for _, p := range windows {
+		if p.Begin < end || p.Begin%pageBytes != 0 || p.Begin > h.Size || p.Words == 0 ||
+			p.Words > (h.Size-p.Begin)/8 {
+			return fmt.Errorf("a window of %d words at %d", p.Words, p.Begin)
+		}
+		end = p.Begin + p.Words*8
+	}
+	return nil
+}
+
+// openFile opens the file of a table to read and write it, or only to read it, and refuses what is
+// none. It reads without a mapping.
+func openFile(path string, mode int, o options) (*mapped.File, header, error) {
 	var h header
 	// Without O_NONBLOCK a named pipe would wait for somebody to open its other end.
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	fd, err := unix.Open(path, mode|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.ELOOP) {
 		return nil, h, fmt.Errorf("rma/file: %s is a symbolic link; open what it leads to", path)
 	}
@@ -163,6 +194,9 @@ func examine(f *mapped.File, h *header, o options) error {
 	case uint64(st.Size()) != h.Size:
 		return fmt.Errorf("it was cut off: it has %s in place of %s; remove it",
 			memory.Format(uint64(st.Size())), memory.Format(h.Size))
+	}
+	if err := h.sound(); err != nil {
+		return fmt.Errorf("its header is damaged, or forged: it says %w; remove it", err)
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type job struct {
 	locks    *mapped.File // the same file, opened again: a mapping keeps the locks of its own
 	onLocks  func(fd int, open bool)
 	attached bool
+	opening  bool // the table is being opened: all its windows are in the file
 	suspect  bool // the system has stopped since the file was closed
 
 	member   int
@@ -105,6 +106,9 @@ func (j *job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 			"header is damaged; remove it", j.file.Path, spec.Name, at.Words, spec.Words)
 	case inFile:
 		return j.open(at)
+	case j.opening:
+		return nil, fmt.Errorf("rma/file: %s: window %q is missing: its header is damaged; "+
+			"remove it", j.file.Path, spec.Name)
 	}
 	words, release, err := memory.Words(spec.Words)
 	if err != nil {

@@ -78,4 +78,5 @@ type Info struct {
 	Bytes   uint64 // that it takes
 	Size    uint64 // that it may take
 	Members int    // processes that have it open
+	Owner   int    // the user to whom it belongs
 }
