@@ -16,9 +16,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/farhash/farhash"
@@ -33,7 +32,7 @@ import (
 type dedupFlags struct {
 	format                            dedup.Format
 	count, repeated, unique           bool
-	exact, quiet, unordered           bool
+	exact, quiet, unordered, plain    bool
 	delimiter, out, seen, mem         string
 	fieldGiven, recordGiven, keyGiven bool
 	delimiterGiven, csv, csvGiven     bool
@@ -45,9 +44,9 @@ func newDedup() *cobra.Command {
 		Use:   "dedup [FILE...]",
 		Short: "Remove repeated lines or records",
 		Long: `Writes the first occurrence of each line of the files, in order. Without a FILE, or
-where it is -, standard input is read. Input that is compressed by gzip or zstd is
-recognized by its first bytes; output is compressed where the file of -o ends in
-.gz or .zst.
+where it is -, standard input is read. Input that is compressed by gzip, zstd or bzip2
+is recognized by its first bytes, unless --plain says that none is; input of xz, lz4 and
+others is refused. Output is compressed where the file of -o ends in .gz or .zst.
 
 Memory holds a fingerprint of 126 bits for each distinct line, and the summary has the
 chance that any line was dropped wrongly. --exact holds the lines themselves and drops
@@ -81,7 +80,12 @@ is out.txt, and out.3.gz where it is out.gz. --mem is then of all ranks together
 			return f.run(cmd.Context(), given)
 		},
 	}
-	flags := cmd.Flags()
+	f.add(cmd.Flags())
+	completeFlags(cmd, nil)
+	return cmd
+}
+
+func (f *dedupFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.count, "count", false, "write how often each line occurs before it")
 	flags.BoolVar(&f.repeated, "repeated", false, "write only lines that occur several times")
 	flags.BoolVar(&f.unique, "unique", false, "write only lines that occur once")
@@ -99,13 +103,13 @@ is out.txt, and out.3.gz where it is out.gz. --mem is then of all ranks together
 	flags.StringVar(&f.seen, "seen", "", "`FILE` of what earlier runs have seen, which is not "+
 		"written again; it is written or replaced at the end")
 	flags.BoolVar(&f.exact, "exact", false, "store the lines themselves, and not fingerprints")
+	flags.BoolVar(&f.plain, "plain", false,
+		"input is not compressed, whatever its first bytes are")
 	flags.BoolVar(&f.unordered, "unordered", false,
 		"records may be written in any order, as several processes do")
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory for what is distinct, such as 2GiB "+
 		"(default: 80% of the available memory)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress and no summary")
-	completeFlags(cmd, nil)
-	return cmd
 }
 
 // options checks the flags.
@@ -177,6 +181,9 @@ func (f *dedupFlags) checkOutputs(inputs []string, cfg *dedup.Config) (err error
 	}
 	if f.out == "-" {
 		return nil
+	}
+	if err := writable(f.out); err != nil {
+		return err
 	}
 	if f.seen != "" && filepath.Clean(f.out) == filepath.Clean(f.seen) { // may not be there yet
 		return fmt.Errorf("-o and --seen name the same file, %s", f.out)
@@ -342,7 +349,7 @@ func (f *dedupFlags) guessOf(path string) uint64 {
 	head := make([]byte, 256<<10)
 	read, _ := file.ReadAt(head, 0)
 	switch n := f.format.RecordBytes; {
-	case isCompressed(file):
+	case !f.plain && isCompressed(file):
 		return 0
 	case n > 0:
 		return uint64(info.Size())/uint64(n) + 1
@@ -398,21 +405,6 @@ func (r *dedupRun) write(ctx context.Context) error {
 	return nil
 }
 
-type plain struct{ io.Writer }
-
-func (plain) Close() error { return nil }
-
-// compressor compresses as the name of a file says.
-func compressor(path string, w io.Writer) (io.WriteCloser, error) {
-	switch {
-	case strings.HasSuffix(path, ".gz"):
-		return gzip.NewWriter(w), nil
-	case strings.HasSuffix(path, ".zst"):
-		return zstd.NewWriter(w)
-	}
-	return plain{w}, nil
-}
-
 // copy copies all inputs.
 func (r *dedupRun) copy(ctx context.Context, out io.Writer) error {
 	defer r.showProgress()()
@@ -460,7 +452,7 @@ func (r *dedupRun) copyFile(ctx context.Context, out io.Writer, i int, path stri
 		}
 	}
 	in := io.Reader(&countedReader{stored, &r.bytes})
-	if r.job == nil || r.divided[i] == dealt { // a share begins as no file does
+	if !r.flags.plain && (r.job == nil || r.divided[i] == dealt) { // a share begins as no file does
 		var err error
 		if in, err = decompressor(in); err != nil {
 			return err
@@ -483,35 +475,6 @@ func (c *countedReader) Read(to []byte) (int, error) {
 	n, err := c.Reader.Read(to)
 	c.bytes.Add(uint64(n))
 	return n, err
-}
-
-// How compressed files begin.
-const (
-	gzipMagic = "\x1f\x8b"
-	zstdMagic = "\x28\xb5\x2f\xfd"
-)
-
-// decompressor decompresses what begins as gzip or zstd files do.
-func decompressor(in io.Reader) (io.Reader, error) {
-	b := bufio.NewReaderSize(in, 64<<10)
-	switch {
-	case begins(b, gzipMagic):
-		return gzip.NewReader(b)
-	case begins(b, zstdMagic):
-		return zstd.NewReader(b, zstd.WithDecoderConcurrency(1)) // no goroutines
-	}
-	return b, nil
-}
-
-// begins reports whether input begins with some bytes. It waits for no more of them than that
-// takes: a short line of an open pipe is all that there is for now.
-func begins(b *bufio.Reader, with string) bool {
-	for n := range len(with) {
-		if head, _ := b.Peek(n + 1); string(head) != with[:n+1] {
-			return false
-		}
-	}
-	return true
 }
 
 // writeCounts writes the records that the flags ask for, with their counts.

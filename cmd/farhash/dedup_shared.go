@@ -91,7 +91,7 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 // partOf is the file that a rank writes: its number comes before the ending that asks for
 // compression, or at the end.
 func partOf(path string, rank int) string {
-	for _, ending := range []string{".gz", ".zst"} {
+	for _, ending := range []string{gzipEnding, zstdEnding} {
 		if whole, ok := strings.CutSuffix(path, ending); ok {
 			return fmt.Sprintf("%s.%d%s", whole, rank, ending)
 		}
@@ -203,7 +203,7 @@ func (f *dedupFlags) dividedBytes(path string) (int64, error) {
 		return 0, err
 	}
 	defer file.Close()
-	if isCompressed(file) {
+	if !f.plain && isCompressed(file) {
 		return dealt, nil
 	}
 	return info.Size(), nil
@@ -251,14 +251,6 @@ func (s *section) Read(to []byte) (int, error) {
 		err = fmt.Errorf("it was cut off while it was read: %d bytes are missing", s.left)
 	}
 	return n, err
-}
-
-// isCompressed reports whether a regular file begins as compressed ones do.
-func isCompressed(file *os.File) bool {
-	var head [4]byte
-	n, _ := file.ReadAt(head[:], 0)
-	text := string(head[:n])
-	return strings.HasPrefix(text, gzipMagic) || strings.HasPrefix(text, zstdMagic)
 }
 
 // end is what records end with.
