@@ -133,6 +133,9 @@ func run(models []program) int {
 	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", f.model.name(), err)
+		if errors.Is(err, context.Canceled) { // while a checkpoint was read
+			return exitInterrupt
+		}
 		return exitFailure
 	}
 	return code

@@ -204,8 +204,12 @@ func (w *worker) describe(ctx context.Context) ([]byte, error) {
 	return json.Marshal(c)
 }
 
-// resume continues where a checkpoint stopped, with any number of ranks. Collective.
-func (w *worker) resume(ctx context.Context) error {
+// errCut ends the reading of a checkpoint on a rank that is interrupted.
+var errCut = errors.New("explore: interrupted")
+
+// resume continues where a checkpoint stopped, with any number of ranks. If one of them is
+// interrupted while they read it, all return that. Collective.
+func (w *worker) resume(interrupted, ctx context.Context) error {
 	var c checkpoint
 	path := w.opts.Resume
 	count := func(section uint32, payload []byte) (int, error) {
@@ -220,14 +224,27 @@ func (w *worker) resume(ctx context.Context) error {
 	defer l.Close()
 	for _, section := range []uint32{sectionVisited, sectionNow, sectionNext} {
 		err := l.Each(ctx, section, func(payload []byte) error {
+			if interrupted.Err() != nil {
+				return errCut
+			}
 			return w.reinsert(ctx, section, payload)
 		})
+		if errors.Is(err, errCut) {
+			err = nil // the ranks agree on it below
+		}
 		if full := (*set.FullError)(nil); errors.As(err, &full) {
 			err = fmt.Errorf("explore: the checkpoint has %d states, too many as %ss for %d "+
 				"bytes of memory", c.Created[0]+c.Created[1], w.encoding, w.budget.mem)
 		}
 		if err = rma.AllSucceeded(ctx, w.job, "resuming "+path, err); err != nil {
 			return err
+		}
+		cut, err := w.cut(interrupted, ctx, nil)
+		if err != nil {
+			return err
+		}
+		if cut {
+			return fmt.Errorf("explore: reading %s: %w", path, context.Canceled)
 		}
 	}
 	if err = w.complete(ctx, &c); err == nil {

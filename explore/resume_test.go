@@ -292,3 +292,18 @@ func TestCheckpointSparesTheResumed(t *testing.T) {
 		t.Errorf("it was changed: %v", err)
 	}
 }
+
+// A search that is interrupted while it reads a checkpoint stops there, on all ranks.
+func TestResumeInterrupted(t *testing.T) {
+	path := paused(t, explore.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, err := searchWith(ctx, 2, words(explore.Options{}), explore.Options{Resume: path,
+		ModelID: "words"})
+	if r != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := resumed(t, path, explore.Options{}); err != nil {
+		t.Error(err) // the checkpoint is as it was
+	}
+}

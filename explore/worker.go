@@ -83,7 +83,7 @@ func ships(c ship.Choice) bool { return c != (ship.Choice{}) && c.MinBatch < mat
 
 // loop expands states until all ranks are done or stop.
 func (w *worker) loop(ctx, uncancelled context.Context) error {
-	err := w.begin(uncancelled)
+	err := w.begin(ctx, uncancelled)
 	if err != nil && w.opts.Resume != "" && ignoreLost(err) != nil {
 		return err // of a checkpoint, and on every rank
 	}
@@ -113,19 +113,20 @@ func (w *worker) loop(ctx, uncancelled context.Context) error {
 }
 
 // begin has rank 0 insert the initial states, or continues with a checkpoint.
-func (w *worker) begin(ctx context.Context) error {
+func (w *worker) begin(ctx, uncancelled context.Context) error {
 	if w.opts.Resume != "" {
-		return w.resume(ctx)
+		return w.resume(ctx, uncancelled)
 	}
 	if w.job.Rank() == 0 {
-		if err := w.insert(ctx, slices.Clone(w.initial), origin{}, &w.now, 0); err != nil {
+		err := w.insert(uncancelled, slices.Clone(w.initial), origin{}, &w.now, 0)
+		if err != nil {
 			return err
 		}
-		if err := w.publish(ctx); err != nil {
+		if err := w.publish(uncancelled); err != nil {
 			return err
 		}
 	}
-	return w.job.Barrier(ctx)
+	return w.job.Barrier(uncancelled)
 }
 
 // work expands blocks, from this rank's list or from an exchange.
