@@ -147,6 +147,8 @@ func (a *answer) print(w io.Writer, f *exploreFlags) error {
 type printed interface {
 	printMCC(w io.Writer)
 	printText(w io.Writer)
+	// unprinted are the properties whose lines are not printed yet.
+	unprinted() []propertyAnswer
 }
 
 // printAnswer writes an answer in the form that the flags ask for, in one piece.
@@ -154,6 +156,14 @@ func (f *exploreFlags) printAnswer(w io.Writer, a printed) error {
 	var text bytes.Buffer
 	switch {
 	case f.json != "":
+		for _, p := range a.unprinted() {
+			if f.json != jsonLines || !p.known() {
+				continue
+			}
+			if err := json.NewEncoder(&text).Encode(p); err != nil {
+				return fmt.Errorf("printing an answer: %w", err)
+			}
+		}
 		if err := json.NewEncoder(&text).Encode(a); err != nil {
 			return fmt.Errorf("printing the answer: %w", err)
 		}
@@ -211,6 +221,8 @@ func unprinted(all []propertyAnswer, printed map[string]bool) []propertyAnswer {
 		return printed[p.Name]
 	})
 }
+
+func (a *answer) unprinted() []propertyAnswer { return unprinted(a.Properties, a.printed) }
 
 func (a *answer) printText(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s, %s\n", printable(a.Model), plural.Of(a.Places, "place"),

@@ -219,6 +219,8 @@ func (a *symbolicAnswer) printMCC(w io.Writer) {
 	fmt.Fprintf(w, "STATE_SPACE MAX_TOKEN_IN_PLACE %d %s\n", *a.MaxTokensPlace, symbolicTechniques)
 }
 
+func (a *symbolicAnswer) unprinted() []propertyAnswer { return unprinted(a.Properties, a.printed) }
+
 func (a *symbolicAnswer) printText(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s, %s\n", printable(a.Model), plural.Of(a.Places, "place"),
 		plural.Of(a.Transitions, "transition"))
