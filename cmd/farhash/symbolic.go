@@ -61,6 +61,12 @@ type symbolicAnswer struct {
 // answer print it. What has kept all ranks from it, rank 0 prints.
 func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Signal,
 	net *petri.Net, mem uint64, properties []property.Property) error {
+	for _, p := range properties {
+		if p.Kind == property.Temporal { // on each rank: none of them could wait for an answer
+			return usage(fmt.Errorf("--engine symbolic: %w",
+				&diagram.UnsupportedError{Property: p}))
+		}
+	}
 	ranks := 1
 	if f.ranksGiven {
 		ranks = f.ranks
@@ -110,14 +116,14 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 	code := 0
 	full, unsupported := (*symbolic.FullError)(nil), (*diagram.UnsupportedError)(nil)
 	switch {
+	case errors.As(err, &unsupported):
+		return usage(fmt.Errorf("--engine symbolic: %w", err))
+	case err != nil && ctx.Err() != nil: // another rank may have had memory left
+		a.Reason, code = string(explore.Interrupted), interruptCode(caught)
 	case errors.As(err, &full):
 		a.Reason, code = string(explore.MemoryFull), exitIncomplete
 		a.detail = fmt.Sprintf(": %s in use; give more by --mem, or take --engine explicit",
 			plural.Of(int(full.Nodes), "node"))
-	case errors.As(err, &unsupported):
-		return usage(fmt.Errorf("--engine symbolic: %w", err))
-	case err != nil && ctx.Err() != nil:
-		a.Reason, code = string(explore.Interrupted), interruptCode(caught)
 	case err != nil:
 		return err
 	}

@@ -66,6 +66,7 @@ func TestFinishSymbolic(t *testing.T) {
 		"memory full":      {t.Context(), nil, &symbolic.FullError{Nodes: 7}, exitIncomplete},
 		"not supported":    {t.Context(), nil, &diagram.UnsupportedError{}, exitUsage},
 		"interrupted":      {stopped, nil, context.Canceled, exitInterrupt},
+		"both":             {stopped, nil, &symbolic.FullError{Nodes: 7}, exitInterrupt},
 		"another failure":  {t.Context(), nil, errors.New("x"), exitFailure},
 		"traces, memory":   {t.Context(), res(&symbolic.FullError{}), nil, exitIncomplete},
 		"traces, a signal": {stopped, res(context.Canceled), nil, exitInterrupt},
@@ -116,4 +117,14 @@ func TestSymbolicMemory(t *testing.T) {
 	if mem, err := memoryFor(7); mem != 7 || err != nil {
 		t.Errorf("%d of 7 bytes, %v", mem, err)
 	}
+}
+
+// A question of paths is refused before the ranks of a symbolic search divide themselves: those
+// that have no part in it would wait for an answer, and end with exit code 0 without one.
+func TestSymbolicRefusesPaths(t *testing.T) {
+	path := writeFile(t, "net.pnml", twoAtATime)
+	file := writeFile(t, "paths.xml", `<property-set><property><id>p</id><formula><all-paths><next>
+		<true/></next></all-paths></formula></property></property-set>`)
+	refusedHere(t, exitUsage, "--engine symbolic: p is not answered symbolically", "explore", path,
+		"-n", "4", "-q", "--engine", "symbolic", "--properties", file)
 }
