@@ -382,6 +382,13 @@ func otherNet(err *explore.OtherModelError) error {
 		_, _ = fmt.Sscanf(rest, "%d bits", &bits)
 		return bits
 	}
+	have, _, _ := strings.Cut(err.Have, packing.Asked)
+	want, _, _ := strings.Cut(err.Want, packing.Asked)
+	if have == want && err.Have != err.Want {
+		return fmt.Errorf("--resume: %s is of a search that was asked other questions, and has "+
+			"what it found out about these alone; ask the same, or search from the beginning",
+			err.Path)
+	}
 	text := fmt.Sprintf("--resume: %s belongs to another net", err.Path)
 	if have, want := bitsOf(err.Have), bitsOf(err.Want); have > 0 && have != want {
 		text += fmt.Sprintf(" (its markings have %d bits, and markings of this one %d)", have, want)

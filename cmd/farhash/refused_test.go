@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -166,6 +167,9 @@ func TestOtherNet(t *testing.T) {
 			"one 8)": {"a, 7 bits, 1", "b, 8 bits, 1"},
 		"--resume: f belongs to another net":  {"a, 8 bits, 1", "b, 8 bits, 1"},
 		"--resume: f belongs to another net ": {"moon", "b, 8 bits, 1"},
+		"--resume: f is of a search that was asked other questions, and has what it found out " +
+			"about these alone; ask the same, or search from the beginning": {
+			"a, 8 bits, 1" + packing.Asked + "x", "a, 8 bits, 1"},
 	} {
 		err := otherNet(&explore.OtherModelError{Path: "f", Have: ids[0], Want: ids[1]})
 		if err.Error() != strings.TrimSpace(want) {

@@ -195,16 +195,22 @@ func (p *Packing) identity(s *Search, guessBits int) (string, error) {
 	if err := petri.Write(h, s.net); err != nil {
 		return "", err
 	}
-	if len(s.properties) > 0 { // a checkpoint has what was found out about them
-		if err := json.NewEncoder(h).Encode(s.properties); err != nil {
-			return "", err
-		}
-	}
 	if !p.guessed() {
 		guessBits = 0
 	}
-	return fmt.Sprintf("net %016x, %d bits, guess %d", h.Sum64(), p.bits, guessBits), nil
+	id := fmt.Sprintf("net %016x, %d bits, guess %d", h.Sum64(), p.bits, guessBits)
+	if len(s.properties) > 0 { // a checkpoint has what was found out about them
+		h.Reset()
+		if err := json.NewEncoder(h).Encode(s.properties); err != nil {
+			return "", err
+		}
+		id += fmt.Sprintf("%s%016x", Asked, h.Sum64())
+	}
+	return id, nil
 }
+
+// Asked begins what differs in the ModelID of searches of one net for different questions.
+const Asked = ", asked "
 
 // errUnlikeNet means that a trace is not one of the net's.
 var errUnlikeNet = errors.New("packing: a step of the trace is no firing of the net; " +
