@@ -13,7 +13,9 @@
 // A path is infinite, or ends in a deadlock. In a deadlock Exists Next is false and Forall Next is
 // true, whatever their argument. Where several operators stand within one Exists or Forall, the
 // last state of a path that ends is taken to repeat for ever, as the Model Checking Contest has it
-// for LTL.
+// for LTL. One operator alone has the meaning of CTL: who asks Forall Next p as a formula of LTL
+// also asks that p is true in the initial state if that is a deadlock (package petri/property does
+// so of formulas of the contest whose id has "-LTL").
 //
 // # Method
 //

@@ -3,8 +3,11 @@ package packing
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/explore"
@@ -352,5 +355,47 @@ func TestPathsWithoutMemory(t *testing.T) {
 	if a := answers[0]; !res.Complete || a.Exact || a.Reason == "" ||
 		res.Swept.Reason != explore.MemoryFull {
 		t.Errorf("%+v %+v", a, res.Swept)
+	}
+}
+
+// At a dead initial marking X of LTL looks at the marking again, and of CTL at none.
+func TestNextInDeadInitialMarking(t *testing.T) {
+	n := &petri.Net{Places: []petri.Place{{ID: "p", Name: "p"}},
+		Transitions: []petri.Transition{{ID: "t", Name: "t",
+			In: []petri.Arc{{Place: 0, Weight: 1}}}}}
+	var file strings.Builder
+	wants := map[string]Verdict{}
+	for id, want := range map[string]Verdict{"N-CTLCardinality-00": True,
+		"N-LTLCardinality-00": False} {
+		for least, least0 := range []Verdict{True, want} { // tokens of p, which has none
+			for i, next := range []string{"%s", "<next>%s</next>"} {
+				name := fmt.Sprint(id, least, i)
+				if wants[name] = least0; i == 1 && least == 1 {
+					wants[name] = False // X X is of LTL alone
+				}
+				fmt.Fprintf(&file, "<property><id>%s</id><formula><all-paths>"+
+					"<next>"+next+"</next></all-paths></formula></property>", name, fmt.Sprintf(
+					"<integer-le><integer-constant>%d</integer-constant><tokens-count>"+
+						"<place>p</place></tokens-count></integer-le>", least))
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), "x.xml")
+	text := "<property-set>" + file.String() + "</property-set>"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	properties, err := property.ReadFile(n, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, _, _, err := answersOf(n, 1, properties, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range answers {
+		if a.Verdict != wants[a.Property.Name] {
+			t.Errorf("%s: %v, want %v", a.Property.Name, a.Verdict, wants[a.Property.Name])
+		}
 	}
 }

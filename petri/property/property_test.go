@@ -349,3 +349,18 @@ func FuzzParseFormula(f *testing.F) {
 		}
 	})
 }
+
+// X of a formula of LTL is asked of the initial marking as well, in case that is a deadlock.
+func TestReadNextOfLTL(t *testing.T) {
+	for id, want := range map[string]property.Op{"N-LTLFireability-03": property.And,
+		"N-CTLFireability-03": property.Forall} {
+		text := strings.Replace(xmlOf("<all-paths><next><integer-le><tokens-count><place>a"+
+			"</place></tokens-count><integer-constant>1</integer-constant></integer-le></next>"+
+			"</all-paths>"),
+			" p-0 ", id, 1)
+		all, err := property.Read(net(), strings.NewReader(text))
+		if err != nil || len(all) != 1 || all[0].Formula.Op != want {
+			t.Errorf("%s: %+v, %v, want %v", id, all, err, want)
+		}
+	}
+}

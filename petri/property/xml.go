@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/farhash/farhash/internal/regular"
 	"github.com/farhash/farhash/petri"
@@ -90,7 +91,22 @@ func (n *names) read(at *node) (Property, error) {
 		return wrong(at.line, "property %s: %w", id.text, err)
 	}
 	p.Name = id.text
+	if p.Kind == Temporal && strings.Contains(p.Name, "-LTL") {
+		p.Formula = repeating(p.Formula)
+	}
 	return p, nil
+}
+
+// repeating is a formula of LTL whose meaning is not that of CTL in a deadlock: the contest takes
+// the last marking of a path to repeat for ever. A X p of CTL is true there, so p is asked as well.
+// The other operators that stand alone are the same in both, and several within one A are LTL.
+func repeating(f *Formula) *Formula {
+	if f.Op != Forall || f.Args[0].Op != Next || f.Args[0].Args[0].Looks() {
+		return f
+	}
+	goesOn := &Formula{Op: Not, Args: []*Formula{{Op: Stuck}}}
+	here := &Formula{Op: Or, Args: []*Formula{goesOn, f.Args[0].Args[0]}}
+	return &Formula{Op: And, Args: []*Formula{f, here}}
 }
 
 // only is the only element within.
