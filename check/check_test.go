@@ -224,7 +224,7 @@ func (l *lossy) UnmarshalBinary(b []byte) error {
 
 func TestStatesWrong(t *testing.T) {
 	next := func(s lossy, emit func(string, lossy)) { emit("up", lossy{s.a, s.b + 1}) }
-	for says, maxBytes := range map[string]int{"appended something else": 2,
+	for says, maxBytes := range map[string]int{"do not keep all of the state {a:0 b:1}": 2,
 		"Model.MaxBytes is 0": 0, "appended 2 bytes, and Model.MaxBytes is 1": 1} {
 		_, err := runOn(1, check.Model[lossy]{Init: []lossy{{}}, Next: next, MaxBytes: maxBytes},
 			check.Options{})

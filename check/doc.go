@@ -142,16 +142,19 @@
 //
 // # What a model must do
 //
-// Next, given a state, always emits the same states in the same order. It must not keep
-// emit. It runs on many goroutines at once, and changes nothing that others read, nor the state
-// that it is given: where that has slices, maps or pointers, it changes copies of them. The same
-// holds for Canonical, which returns the same for what it has returned, and for properties.
+// Next, given a state, always emits the same states in the same order, with the same names of
+// actions. It must not keep emit. It runs on many goroutines at once, and changes nothing that
+// others read, nor the state that it is given: if that has slices, maps or pointers, it changes
+// copies of them. The same holds for Canonical, which returns the same for what it has returned,
+// and for properties. AppendBinary and UnmarshalBinary keep all that Next or a property depends on.
 //
 // A rank calls Next twice for the first 65,536 states that it expands, then for every 256th, and
 // compares; for the same states it asks Canonical again. A state with AppendBinary is packed again
-// after every Next, to find out whether it was changed in place. A model that fails there, panics,
-// or emits a state that its type's bits do not hold, ends the search with an [Error] that has the
-// state and the action; other ranks get an error that names the rank.
+// after every Next, to find out whether it was changed in place. The states after the first 4,096
+// of these, and after every 256th, are compared with what UnmarshalBinary makes of them: if they
+// differ, they must have the same properties and lead to the same states. A model that fails there,
+// panics, or emits a state that its type's bits do not hold, ends the search with an [Error] that
+// has the state and the action; other ranks get an error that names the rank.
 //
 // # Guarantees
 //
@@ -159,7 +162,8 @@
 //     With fingerprints a violation is certain. A report says what its answers are based on: all
 //     states or a part, whole or as fingerprints, and how many states Canonical was compared on.
 //   - A model of up to 65,536 states whose Next, called again, emits other states is refused. In a
-//     larger one that may be missed where it happens in few states.
+//     larger one that may be missed where it happens in few states. So may a field that
+//     AppendBinary leaves out, in a model of more than 4,096 states.
 //   - What memory did not suffice for, or was interrupted, is Unknown.
 //   - Each trace is replayed on the model before it is returned.
 //

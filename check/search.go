@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/codec"
 )
@@ -59,11 +61,28 @@ func newSystem[S any](m *Model[S]) (*system[S], error) {
 		}
 		s.first = append(s.first, words...)
 		came := make([]uint64, len(words))
-		if m.Canonical != nil && p.Encode(&state, came) == nil && !slices.Equal(came, words) {
+		fits := p.Encode(&state, came) == nil
+		if m.Canonical != nil && fits && !slices.Equal(came, words) {
 			s.joined = append(append(s.joined, came...), words...)
+		}
+		if fits && s.shares() {
+			if err := s.keeps(state, came); err != nil {
+				return nil, &Error{Model: m.Name, Detail: err.Error(), State: text(state) +
+					", an initial one"}
+			}
 		}
 	}
 	return s, nil
+}
+
+// keeps is expander.kept of an initial state.
+func (m *system[S]) keeps(s S, packed []uint64) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // Next and properties panic again in the search, which tells
+			err = nil
+		}
+	}()
+	return m.NewExpander().(*expander[S]).kept(s, packed)
 }
 
 // pack packs the state that stands for s.
@@ -156,6 +175,8 @@ type expander[S any] struct {
 	action          string
 	err             error // of what was emitted
 	n               int   // states expanded
+	hashes          bool  // names of actions go into named
+	named           uint64
 	sample          sample
 	alike           alike
 
@@ -184,10 +205,18 @@ func (e *expander[S]) add(action string, next S) {
 		return
 	}
 	e.action = action
+	if e.hashes {
+		e.named = xxh3.HashStringSeed(action, e.named)
+	}
 	if (e.untaken != 0 || e.naming) && !e.take(action) {
 		return
 	}
 	if e.Canonical != nil {
+		if clear(e.came); e.compares() && e.packing.Encode(&next, e.came) == nil {
+			if e.err = e.kept(next, e.came); e.err != nil {
+				return
+			}
+		}
 		if next, e.err = e.canonical(action, next); e.err != nil {
 			return
 		}
@@ -196,6 +225,9 @@ func (e *expander[S]) add(action string, next S) {
 	e.out = slices.Grow(e.out, e.words)[:n+e.words]
 	e.next.Value = next
 	e.err = e.packing.EncodeNext(&e.next, &e.Padded, e.packed, e.out[n:])
+	if e.err == nil && e.compares() {
+		e.err = e.kept(next, e.out[n:])
+	}
 }
 
 // Expand appends the states after one, and checks it.
@@ -210,6 +242,8 @@ func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
 		return nil, err
 	}
 	given := len(out)
+	e.n++
+	e.hashes, e.named = e.n <= twiceFirst || e.n%sampleEvery == 0, 0
 	if out, err = e.list(out); err != nil {
 		return nil, err
 	}
@@ -225,7 +259,7 @@ func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
 			return nil, err
 		}
 	}
-	if e.n++; e.n <= twiceFirst || e.n%sampleEvery == 0 {
+	if e.hashes {
 		if err := e.repeat(state, out[given:]); err != nil {
 			return nil, err
 		}
@@ -290,12 +324,17 @@ func (e *expander[S]) unchanged(packed []uint64) error {
 	if err := e.packing.Decode(packed, &e.Value); err != nil {
 		return e.wrong(err.Error())
 	}
-	if !e.packsTo(&e.Value, packed) {
-		return e.wrong("AppendBinary, after UnmarshalBinary of what it had appended for this " +
-			"state, appended something else; have them keep all of it, in a fixed order")
+	for range packings { // an order that is drawn may be the same a few times
+		if !e.packsTo(&e.Value, packed) {
+			return e.wrong("AppendBinary, after UnmarshalBinary of what it had appended for this " +
+				"state, appended something else; have them keep all of it, in a fixed order")
+		}
 	}
 	return e.changedInPlace("Next, Canonical or Holds", changed)
 }
+
+// packings is how often a state is packed to find out that its packing is not always the same.
+const packings = 64
 
 // packsTo reports whether a state packs to these words.
 func (e *expander[S]) packsTo(s *S, packed []uint64) bool {
@@ -307,13 +346,19 @@ func (e *expander[S]) packsTo(s *S, packed []uint64) bool {
 // Canonical has returned, stands for itself.
 func (e *expander[S]) repeat(packed, out []uint64) (err error) {
 	e.sample.mode = sampling
+	named := e.named
+	e.named = 0
 	if e.again, err = e.list(e.again[:0]); err != nil {
 		return err
 	}
-	e.sample.mode = searching
+	e.sample.mode, e.hashes = searching, false
 	if !slices.Equal(e.again, out) {
 		return e.wrong("Next emitted other states, or in another order, when it was called again " +
 			"with the same state; have Next and AppendBinary depend on nothing else")
+	}
+	if e.named != named {
+		return e.wrong("Next gave actions other names when it was called again with the same " +
+			"state; have names depend on nothing else")
 	}
 	if e.Canonical == nil {
 		return nil
