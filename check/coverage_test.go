@@ -149,12 +149,12 @@ func TestUntakenActions(t *testing.T) {
 	}
 }
 
-// Fair actions and listed ones are noted each for itself.
+// Fair actions and listed ones are noted each for itself. Both may be several with parameters.
 func TestFairAndListed(t *testing.T) {
 	m := pouring("drink", "pour", "fill", "empty")
 	m.Fair, m.StronglyFair = []string{"pour back", "drink it"}, []string{"fill"}
 	r, err := runOn(2, m, check.Options{Mem: 64 << 20})
-	if err != nil || !slices.Equal(r.Untaken, []string{"drink it", "fill", "drink"}) {
+	if err != nil || !slices.Equal(r.Untaken, []string{"drink it", "drink"}) {
 		t.Errorf("%v, untaken %q", err, r.Untaken)
 	}
 }

@@ -87,8 +87,12 @@
 // again and again. Model.StronglyFair names those that are strongly fair: one that can be taken
 // again and again is, even if now and then it cannot. TLA+ calls this WF and SF. Properties along
 // paths count no other paths. In models of mutual exclusion the steps of a process that has asked
-// are fair, and asking itself is not. A name that no state takes is without effect, and the report
-// warns of it.
+// are fair, and asking itself is not. A name is one of an action, or of several with parameters, as
+// in Model.Actions: "enter" is of "enter 0" and "enter 1", and is taken if one of them is. To be
+// fair to each process, name each. An action that leaves the state as it is counts as one that can
+// be taken, and is taken; in TLA+ it is neither, as WF and SF there are of steps that change
+// something. Leave such an action out of Fair to have that. A name that no state takes is without
+// effect, and the report warns of it.
 //
 // Where processes take a lock from each other, weak fairness is not enough. Another process may
 // take the lock again and again, so a process that waits can enter only now and then. The example
@@ -98,12 +102,13 @@
 // During the search each rank takes walks in a tenth of its time, which avoid what the property
 // asks for and take fair actions in turn. Where one repeats, the property is violated, and the
 // search ends; what else is asked may stay unknown. Otherwise properties along paths are answered
-// after a search that finds no other violation, by sweeps over all states (packages temporal and
-// explore). The first one expands the states again, and remembers arcs as far as memory suffices,
-// up to 12 bytes each and 31 a state. Without that memory each sweep expands states. What violates
-// a property is a path that repeats from a step on, Result.Back, or ends in a deadlock. It is not
-// always a shortest one. Each rank finds it in its own memory, which it takes for the states that
-// it passes. Canonical is refused, since states that are equal by symmetry are on different paths.
+// after a search that finds no other violation, or with Continue, by sweeps over all states
+// (packages temporal and explore). The first one expands the states again, and remembers arcs as
+// far as memory suffices, up to 12 bytes each and 31 a state. Without that memory each sweep
+// expands states. What violates a property is a path that repeats from a step on, Trace.Back, or
+// ends in a deadlock. Each property has its own. It is not always a shortest one. Each rank finds
+// it in its own memory, which it takes for the states that it passes. Canonical is refused, since
+// states that are equal by symmetry are on different paths.
 //
 // # Fingerprints
 //

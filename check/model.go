@@ -22,7 +22,9 @@ type Model[S any] struct {
 	// they have the same properties and lead to equal states; that is compared for a sample.
 	Canonical func(s S) S
 	// Fair are names of actions that are weakly fair: an action that can be taken at any time from
-	// some moment on is taken again and again. Properties along paths count no other paths.
+	// some moment on is taken again and again. Properties along paths count no other paths. As in
+	// Actions, a name may be of several actions with parameters; it is taken if one of them is.
+	// An action that leaves the state as it is counts as taken, other than in TLA+.
 	Fair []string
 	// StronglyFair are names of actions that are taken again and again if they can be taken again
 	// and again, even if not at any time.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"slices"
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/temporal"
@@ -94,20 +95,20 @@ func (e *expander[S]) ExpandMarked(state, out, marks []uint64) (_, _ []uint64, e
 // fairness is which fair actions an action is, the weakly fair ones first.
 func (m *system[S]) fairness(action string) (bits uint64) {
 	for i, name := range m.Fair {
-		if name == action {
+		if isOf(action, name) {
 			bits |= 1 << i
 		}
 	}
 	for i, name := range m.StronglyFair {
-		if name == action {
+		if isOf(action, name) {
 			bits |= 1 << (len(m.Fair) + i)
 		}
 	}
 	return bits
 }
 
-// takePaths takes over what is known about properties along paths, and the path of the first that
-// is violated, if there is no other violation.
+// takePaths takes over what is known about properties along paths, and the path of each that is
+// violated.
 func (m *system[S]) takePaths(r *Result[S], answers pathAnswers) error {
 	for i := range r.Properties {
 		v := &r.Properties[i]
@@ -123,24 +124,35 @@ func (m *system[S]) takePaths(r *Result[S], answers pathAnswers) error {
 			v.Answer = True
 			continue
 		}
-		if v.Answer = False; r.Shown != "" { // by a walk, too
-			continue
+		v.Answer = False
+		if slices.ContainsFunc(r.Traces, func(t Trace[S]) bool { return t.Name == v.Name }) {
+			continue // a walk has shown it
 		}
-		r.Shown = v.Name
-		if a.Lasso == nil {
-			continue
-		}
-		var err error
-		if err = m.showLasso(r, a.Lasso); err != nil {
+		if err := m.showLasso(r, v.Name, a.Lasso); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// showLasso replays a lasso on the model.
-func (m *system[S]) showLasso(r *Result[S], l *temporal.Lasso) (err error) {
-	r.Path, err = m.path(l.Steps)
-	r.Back, r.pathEnds = l.Back, l.Back < 0
-	return err
+// showLasso replays a lasso of a property on the model. If nothing else is violated it is what the
+// result shows. Nil means that the path is not known.
+func (m *system[S]) showLasso(r *Result[S], name string, l *temporal.Lasso) error {
+	first := r.Shown == ""
+	if first {
+		r.Shown = name
+	}
+	if l == nil {
+		return nil
+	}
+	path, err := m.path(l.Steps)
+	if err != nil {
+		return err
+	}
+	if first {
+		r.Path, r.Back, r.pathEnds = path, l.Back, l.Back < 0
+	}
+	r.Traces = append(r.Traces, Trace[S]{Name: name, Violation: true, Path: path, Back: l.Back,
+		ends: l.Back < 0})
+	return nil
 }

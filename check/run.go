@@ -79,8 +79,9 @@ type Result[S any] struct {
 	// states of what prints alike; empty if none was seen.
 	Alike string
 	// Untaken are the actions of Model.Fair, StronglyFair and Actions that no state takes: names
-	// that may be wrong, or what the model never does. It is known after a complete search. Where a
-	// path is shown that violates a property, it has the fair ones that were not taken until then.
+	// that may be wrong, or what the model never does. It is known after a complete search. If a
+	// path is shown that violates a property, it has the fair ones that neither the search until
+	// then nor a path takes.
 	Untaken []string
 
 	canonical bool     // the model has Canonical
@@ -159,12 +160,11 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 	if err == nil {
 		err = s.takePaths(r, paths)
 	}
-	r.takeLasso()
 	switch {
 	case res.Complete:
 		r.Untaken = s.untakenOf(slices.Concat(r.fair, m.Actions), res.Findings)
 	case r.Back >= 0, r.pathEnds:
-		r.Untaken = s.untakenOf(r.fair, res.Findings)
+		r.Untaken = r.notShown(s.untakenOf(r.fair, res.Findings))
 	}
 	return r, err
 }

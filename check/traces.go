@@ -73,14 +73,6 @@ func (m *system[S]) takeTraces(r *Result[S]) error {
 	return nil
 }
 
-// takeLasso takes over the path that a property along paths has.
-func (r *Result[S]) takeLasso() {
-	if r.Path != nil && (r.Back >= 0 || r.pathEnds) {
-		r.Traces = append(r.Traces, Trace[S]{Name: r.Shown, Violation: true, Path: r.Path,
-			Back: r.Back, ends: r.pathEnds})
-	}
-}
-
 // reportTraces writes what is violated, and the paths.
 func (r *Result[S]) reportTraces(b *strings.Builder) {
 	violated := 0

@@ -122,3 +122,31 @@ func TestLimitsOfSearch(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// With Continue each violated property along paths has a path of its own, beside other violations.
+func TestContinueAlongPaths(t *testing.T) {
+	never := func(uint8) bool { return false }
+	m := check.Model[uint8]{Name: "circle", Init: []uint8{0},
+		Next: func(s uint8, emit func(string, uint8)) { emit("on", (s+1)%8) },
+		Properties: []check.Property[uint8]{check.Eventually("once", never),
+			check.Always("below 6", func(s uint8) bool { return s < 6 }),
+			check.AlwaysEventually("again", never),
+			check.LeadsTo("answer", func(s uint8) bool { return s == 3 }, never)}}
+	for _, ranks := range []int{1, 2} {
+		r, err := runOn(ranks, m, check.Options{Continue: true, Mem: 64 << 20})
+		if err != nil || r.Shown != "below 6" || len(r.Path) != 7 || r.Back != -1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		var names []string
+		for _, tr := range r.Traces {
+			names = append(names, tr.Name)
+			if !tr.Violation || len(tr.Path) < 7 || tr.Back < 0 && tr.Name != "below 6" {
+				t.Errorf("%+v", tr)
+			}
+		}
+		if !slices.Equal(names, []string{"below 6", "once", "again", "answer"}) ||
+			strings.Count(r.Report(), "\nVIOLATED: ") != 4 {
+			t.Errorf("%q\n%s", names, r.Report())
+		}
+	}
+}

@@ -54,12 +54,28 @@ func (e *expander[S]) take(action string) bool {
 	return true
 }
 
+// isOf reports whether an action has a name: it is the same, or goes on with parameters after a
+// space or a parenthesis.
+func isOf(action, name string) bool {
+	rest, begins := strings.CutPrefix(action, name)
+	return begins && (rest == "" || rest[0] == ' ' || rest[0] == '(')
+}
+
+// notShown is names without those of actions that a path takes: walks see states that the search
+// has not come to.
+func (r *Result[S]) notShown(names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(r.Traces, func(t Trace[S]) bool {
+			return slices.ContainsFunc(t.Path, func(s Step[S]) bool { return isOf(s.Action, name) })
+		})
+	})
+}
+
 // listed is which of Model.Actions a name is of; -1 if of none. The longest one counts.
 func (m *Model[S]) listed(name string) int {
 	at, length := -1, -1
 	for i, action := range m.Actions {
-		rest, begins := strings.CutPrefix(name, action)
-		if begins && len(action) > length && (rest == "" || rest[0] == ' ' || rest[0] == '(') {
+		if len(action) > length && isOf(name, action) {
 			at, length = i, len(action)
 		}
 	}
@@ -120,9 +136,13 @@ func (r *Result[S]) warnings() string {
 	for _, name := range r.Untaken {
 		what := "which is in Model.Actions"
 		if slices.Contains(r.fair, name) {
-			what = "which is to be fair; is it a whole name that Next emits?"
+			what = "which is to be fair; is it a name that Next emits?"
 		}
-		fmt.Fprintf(&b, "WARNING: no state takes the action %q, %s\n", name, what)
+		states := "no state"
+		if !r.Complete {
+			states = "no state that was searched until then"
+		}
+		fmt.Fprintf(&b, "WARNING: %s takes the action %q, %s\n", states, name, what)
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/check"
+	"github.com/farhash/farhash/explore"
 )
 
 // TestUntaken: names of fair actions that no state takes are reported, with a path that is fair by
@@ -38,7 +39,12 @@ func TestUntaken(t *testing.T) {
 			t.Errorf("fair %q and %q: %v, untaken %q", c.weak, c.strong, r.Properties, r.Untaken)
 		}
 		for _, name := range c.untaken {
-			if !strings.Contains(r.Report(), "\nWARNING: no state takes the action \""+name+"\"") {
+			states := "no state"
+			if !r.Complete {
+				states += " that was searched until then"
+			}
+			warning := "\nWARNING: " + states + " takes the action \"" + name + "\""
+			if !strings.Contains(r.Report(), warning) {
 				t.Error(r.Report())
 			}
 		}
@@ -65,3 +71,34 @@ func TestTakenNames(t *testing.T) {
 		t.Errorf("%v, untaken %q", err, r.Untaken)
 	}
 }
+
+// A fair action may be several with parameters, as in Model.Actions, and is fair if one is taken.
+func TestFairWithParameters(t *testing.T) {
+	for name, want := range map[string]check.Answer{"go": check.True, "go 1": check.True,
+		"g": check.False, "go 2": check.False} {
+		m := check.Model[uint8]{Name: "waits", Init: []uint8{0}, Fair: []string{name},
+			Next: func(s uint8, emit func(string, uint8)) {
+				if emit("stay", s); s == 0 {
+					emit("go 1", 1)
+				}
+			},
+			Properties: []check.Property[uint8]{check.Eventually("has gone",
+				func(s uint8) bool { return s == 1 })}}
+		r, err := runOn(1, m, check.Options{Mem: 64 << 20})
+		if err != nil || r.Properties[0].Answer != want ||
+			(len(r.Untaken) > 0) != (want == check.False) {
+			t.Errorf("%q is fair: %+v, %v", name, r, err)
+		}
+	}
+}
+
+// A warning is of no action that the path below it takes, and says if states were left out.
+func TestUntakenBesidePath(t *testing.T) {
+	r := &Result{Untaken: []string{"far"}, Result: &explore.Result{}}
+	if text := r.Report(); !strings.Contains(text,
+		"WARNING: no state that was searched until then takes the action \"far\"") {
+		t.Error(text)
+	}
+}
+
+type Result = check.Result[uint8]

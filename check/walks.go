@@ -123,26 +123,24 @@ func (t *tour[S]) step() (*temporal.Lasso, error) {
 var errNoWalk = errors.New("check: a walk does not lead again to what it has found; have Next, " +
 	"given a state, always emit the same states in the same order")
 
-// takeWalks takes over which properties walks have shown to be violated, and the path of the first,
-// if there is no other violation. Every rank repeats the walk.
+// takeWalks takes over which properties walks have shown to be violated, and their paths. Every
+// rank repeats the walks.
 func (m *system[S]) takeWalks(r *Result[S]) error {
 	for i := range r.Properties {
 		v := &r.Properties[i]
 		if !v.Kind.alongPaths() || r.Findings[findingProperties+i] == 0 {
 			continue
 		}
-		if v.Answer = False; r.Shown != "" {
-			continue
-		}
-		r.Shown = v.Name
+		v.Answer = False
+		var lasso *temporal.Lasso
 		if at, ok := r.Walks[findingProperties+i]; ok {
-			lasso, err := m.walked(at)
-			if err != nil {
+			var err error
+			if lasso, err = m.walked(at); err != nil {
 				return err
 			}
-			if err := m.showLasso(r, lasso); err != nil {
-				return err
-			}
+		}
+		if err := m.showLasso(r, v.Name, lasso); err != nil {
+			return err
 		}
 	}
 	return nil
