@@ -87,14 +87,25 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Sig
 		res, err := diagram.ExploreTogether(ctx, job, net, share, diagram.Options{MaxBytes: mem,
 			Progress: show.sets, Deadlock: f.trace == "deadlock", Witness: f.trace == "witness"},
 			properties...)
-		if res == nil && err == nil {
+		switch {
+		case res == nil && err == nil: // another rank prints the answer
 			return nil
+		case errors.Is(err, diagram.ErrNoAnswer): // others say why
+			return noAnswer(ctx, caught)
 		}
 		f := *f
 		f.silent = res == nil && job.Rank() != 0
 		show.close()
 		return f.finishSymbolic(ctx, caught, net, properties, nil, res, err)
 	})
+}
+
+// noAnswer is the exit code of a rank that had no part in a search without an answer.
+func noAnswer(ctx context.Context, caught func() os.Signal) error {
+	if ctx.Err() != nil {
+		return &exitError{code: interruptCode(caught)}
+	}
+	return &exitError{code: exitIncomplete}
 }
 
 // memoryOfRank is what one of the ranks that search may take, of the memory of all ranks, or of

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/farhash/farhash/petri"
@@ -127,4 +128,18 @@ func TestSymbolicRefusesPaths(t *testing.T) {
 		<true/></next></all-paths></formula></property></property-set>`)
 	refusedHere(t, exitUsage, "--engine symbolic: p is not answered symbolically", "explore", path,
 		"-n", "4", "-q", "--engine", "symbolic", "--properties", file)
+}
+
+// A rank that had no part in a search which found no answer does not end as if there were one.
+func TestNoAnswer(t *testing.T) {
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(caughtSignal{syscall.SIGTERM})
+	signal := func() os.Signal { return syscall.SIGTERM }
+	for ctx, want := range map[context.Context]int{t.Context(): exitIncomplete,
+		stopped: exitTerminate} {
+		exit := (*exitError)(nil)
+		if err := noAnswer(ctx, signal); !errors.As(err, &exit) || exit.code != want {
+			t.Errorf("%v, want exit code %d", err, want)
+		}
+	}
 }

@@ -20,14 +20,17 @@ var errBeaten = errors.New("diagram: another rank has the answer")
 // errNoMore is why a rank has nothing to do: all orders or all processors are taken.
 var errNoMore = errors.New("diagram: no order or no processor is left for this rank")
 
+// ErrNoAnswer is what a rank that had no part in a search returns if no other rank has an answer.
+var ErrNoAnswer = errors.New("diagram: no rank has an answer; those that have searched say why")
+
 // pollEvery is how often a rank looks whether another one has the answer.
 const pollEvery = 20 * time.Millisecond
 
 // ExploreTogether explores a net with the ranks of a job that search by their shares, each by an
 // order and a strategy of its own. The first that has the answer returns it and ends the others,
-// which return nil. Where all have failed, each that has tried returns why. Options.MaxBytes is of
-// one rank, and Order and Strategy are not used. A job of one rank does what Explore does.
-// Collective.
+// which return nil. If all have failed, each that has tried returns why, and the others
+// ErrNoAnswer. Options.MaxBytes is of one rank, and Order and Strategy are not used. A job of one
+// rank does what Explore does. Collective.
 func ExploreTogether(ctx context.Context, job rma.Job, net *petri.Net, share Share, opts Options,
 	properties ...property.Property) (res *Result, err error) {
 	if job.Size() == 1 {
@@ -183,7 +186,7 @@ func (p *portfolio) claim() (first bool, err error) {
 }
 
 // outcome waits for the other ranks after this one has failed: nil means that one of them has the
-// answer.
+// answer. A rank that has not tried gets ErrNoAnswer if none has it.
 func (p *portfolio) outcome(ctx context.Context, failure error) error {
 	if errors.Is(failure, errBeaten) {
 		return nil
@@ -200,7 +203,7 @@ func (p *portfolio) outcome(ctx context.Context, failure error) error {
 		case ctx.Err() != nil || lost && failure != errNoMore:
 			return failure
 		case lost:
-			return nil
+			return ErrNoAnswer
 		}
 		select {
 		case <-ctx.Done():
