@@ -199,8 +199,10 @@ class Cache(Bucketed, Pairs, Named):
             than the longest pickle of a result. A longer one is returned and not stored; the
             attribute ``too_large`` of what is returned here counts these, and the first is a
             RuntimeWarning.
-        name: of the function in the cache, for one that pickled cannot name, such as a lambda;
-            None: its module and name. Functions of one name share results.
+        name: of the function in the cache, for one that pickled cannot name, such as a lambda, or
+            one of ``__main__`` in a cache by name; None: its module and name. Functions of one name
+            and the same code share results; an edited one has none. Without pickled, all functions
+            do that are given to one cache.
 
         What is returned has the name and the documentation of function, function itself as
         ``__wrapped__``, and ``cache_info()``: the hits and misses of this rank. ``clear`` empties

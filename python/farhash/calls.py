@@ -1,15 +1,17 @@
 """Results of functions of any arguments, in a cache of bytes or in a map by name.
 
-The key of a call is a digest of the function's name and the arguments. Equal arguments have the
-same digest on every rank: sets and dicts in any order, arrays by their content. Types count: 1,
-1.0 and True are three keys. Objects count by what pickle would store of them.
+The key of a call is a digest of the function's name, its code and the arguments. Equal arguments
+have the same digest on every rank: sets and dicts in any order, arrays by their content. Types
+count: 1, 1.0 and True are three keys. Objects count by what pickle would store of them.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copyreg
+import ctypes
+import functools
 import hashlib
+import inspect
 import math
 import os
 import pickle
@@ -41,11 +43,20 @@ class Pickled(Memoized):
     room = 0
     """Bytes of the longest pickle that can be stored."""
 
-    def __init__(self, function: Callable[..., Any], name: str | None) -> None:
+    def __init__(self, function: Callable[..., Any], name: str | None, shared: bool) -> None:
         super().__init__(function)
         self.too_large = 0
         """How many results this process has computed that were too large to be stored."""
-        self._name = _encoded(name or _name_of(function))
+        if shared and name is None and _of_main(function):
+            raise ValueError(f"farhash: {function!r:.60} is of __main__, as functions of other "
+                             "programs are that use the table; give a name of its own by name=")
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"farhash: {function!r:.60} is a generator, which cannot be stored; "
+                            "return a list")
+        self._name = _encoded(name or _name_of(function)) + _code_of(function)
+        self._awaited = inspect.iscoroutinefunction(function)
+        if self._awaited:
+            _mark_coroutine_function(self)
 
     def _read(self, key: bytes) -> bytes | None:
         """The pickle that is stored for a key."""
@@ -56,12 +67,25 @@ class Pickled(Memoized):
         raise NotImplementedError
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._awaited:
+            return self._later(args, kwargs)
         key = self._key(args, kwargs)
+        found, result = self._find(key)
+        return result if found else self._keep(key, self.__wrapped__(*args, **kwargs))
+
+    async def _later(self, args: Any, kwargs: Any) -> Any:
+        """What a call of a coroutine function gives, to be awaited. Tasks that await equal calls
+        at the same time compute each its own result."""
+        key = self._key(args, kwargs)
+        found, result = self._find(key)
+        return result if found else self._keep(key, await self.__wrapped__(*args, **kwargs))
+
+    def _find(self, key: bytes) -> tuple[bool, Any]:
         stored = self._read(key)
         self._looked_up(stored is not None, stored is None)
-        if stored is not None:
-            return pickle.loads(stored)
-        result = self.__wrapped__(*args, **kwargs)
+        return stored is not None, None if stored is None else pickle.loads(stored)
+
+    def _keep(self, key: bytes, result: Any) -> Any:
         data = pickle.dumps(result, protocol=4)
         if len(data) <= self.room:
             self._write(key, data)
@@ -81,7 +105,7 @@ class Pickled(Memoized):
         if first:
             warnings.warn(f"farhash: the pickle of a result has {size} bytes and is not stored; "
                           f"there is room for {self.room}. too_large of the function counts such "
-                          "results", RuntimeWarning, stacklevel=3)
+                          "results", RuntimeWarning, stacklevel=4)
 
 
 class InCache(Pickled):
@@ -94,7 +118,7 @@ class InCache(Pickled):
                 "farhash: memoize for any arguments needs a cache of bytes: key=16 or more, for a "
                 f"digest, and value={LENGTH.size} more than the longest pickle; this has a key of "
                 f"{keys} and a value of {values}")
-        super().__init__(function, name)
+        super().__init__(function, name, shared=cache.job is None)
         self._cache = cache
         self.key_size, self.room = keys.size, values.size - LENGTH.size
 
@@ -117,7 +141,10 @@ class InMap(Pickled):
 
     def __init__(self, function: Callable[..., Any], name: str | None, ttl: float | None,
                  open_map: Callable[[], Map]) -> None:
-        super().__init__(function, name)
+        super().__init__(function, name, shared=True)
+        self.full = 0
+        """How many results this process has computed that the map had no room for."""
+        self._sweep_at = 0.0
         self._lifetime = math.inf if ttl is None else float(ttl)
         if not self._lifetime > 0:
             raise ValueError(f"farhash: ttl is {ttl}; give seconds, more than 0, or None")
@@ -139,8 +166,49 @@ class InMap(Pickled):
         return data
 
     def _write(self, key: bytes, data: bytes) -> None:
-        with contextlib.suppress(FullError):
-            self.table.put(key, EXPIRY.pack(time.time() + self._lifetime) + data)
+        value = EXPIRY.pack(time.time() + self._lifetime) + data
+        try:
+            self.table.put(key, value)
+        except FullError:
+            if not self._sweep():
+                self._count_full()
+                return
+            self._map = None  # a map that was full may stay so for the process that has opened it
+            try:
+                self.table.put(key, value)
+            except FullError:
+                self._count_full()
+
+    def _sweep(self) -> int:
+        """Removes what has expired, of all functions, and returns how many results that were. It
+        looks at all of them, so it waits until one has expired, and for a second at least."""
+        now = time.time()
+        if now < self._sweep_at:
+            return 0
+        expired, later = [], [math.inf]
+
+        def look(key: int, key_size: int, value: int, value_size: int) -> None:
+            (end,) = EXPIRY.unpack(ctypes.string_at(value, min(value_size, EXPIRY.size)))
+            if end <= now:
+                expired.append(ctypes.string_at(key, key_size))
+            else:
+                later.append(end)
+
+        table = self.table
+        table._walk(look)
+        if expired:  # a result that another process puts in between is lost, and computed again
+            table.delete_batch(expired)
+        self._sweep_at = max(min(later), now + 1)
+        return len(expired)
+
+    def _count_full(self) -> None:
+        with memoized._counting:
+            self.full += 1
+            first = self.full == 1
+        if first:
+            warnings.warn("farhash: the map is full and a result is not stored; give memoize more "
+                          "max_bytes for a new map, or a ttl, after which results make room. full "
+                          "of the function counts such results", RuntimeWarning, stacklevel=5)
 
 
 def memoize(path: str | os.PathLike[str], *, ttl: float | None = None, name: str | None = None,
@@ -154,15 +222,20 @@ def memoize(path: str | os.PathLike[str], *, ttl: float | None = None, name: str
     path: of a map by name, see ``Map.open``, in which many functions may have their results. The
         first call opens it.
     ttl: seconds that a result is used; None: for as long as the map is there.
-    name: of the function in the map, for one that has none, such as a lambda; None: its module
-        and name. Functions of one name share results: those of ``__main__`` are of all programs.
+    name: of the function in the map, for one that has none, such as a lambda, or is of
+        ``__main__``, as those of other programs; None: its module and name. Functions of one name
+        and the same code share results.
     max_bytes: that a new map may take, as for ``Map``.
 
+    An edited function has no results yet. Functions that it calls may change unnoticed: then give
+    another name. ``async def`` functions are awaited, and their results stored.
+
     Arguments and results are what pickle takes. What the function raises is raised and not
-    stored. Results are returned and not stored when the map is full, or when the pickle is longer
-    than ``room``, which ``too_large`` counts. ``cache_info()`` has the hits and misses of this
-    process, ``table`` is the map, ``__wrapped__`` the function itself; ``farhash.remove`` forgets
-    all results.
+    stored. When the map is full, results that have expired make room. If none has, results are
+    returned and not stored: the first is a RuntimeWarning, and ``full`` counts them. A result
+    whose pickle is longer than ``room`` is not stored either; ``too_large`` counts these.
+    ``cache_info()`` has the hits and misses of this process, ``table`` is the map,
+    ``__wrapped__`` the function itself; ``farhash.remove`` forgets all results.
 
     Pickles can run code: only the user whose map it is can write to it.
     """
@@ -181,6 +254,61 @@ def _name_of(function: Any) -> str:
         raise ValueError(f"farhash: {function!r:.60} has no name that tells it from others; give "
                          "one by name=")
     return name
+
+
+def _mark_coroutine_function(function: Any) -> None:
+    """Makes inspect and asyncio know that what a function returns is to be awaited."""
+    mark = getattr(inspect, "markcoroutinefunction", None)  # from Python 3.12 on
+    if mark is not None:
+        mark(function)
+    else:
+        import asyncio  # which takes a while, and whoever has such a function has it already
+
+        function._is_coroutine = asyncio.coroutines._is_coroutine  # type: ignore[attr-defined]
+
+
+def _of_main(function: Any) -> bool:
+    """Whether it is of the main file of a program, also in a process of multiprocessing."""
+    return getattr(function, "__module__", "") in ("__main__", "__mp_main__")
+
+
+def _code_of(function: Any) -> bytes:
+    """Bytes that differ when a function in Python has been edited, or what it wraps: its code and
+    defaults, and neither its place nor the functions that it calls."""
+    parts: list[bytes] = []
+    seen: list[Any] = []
+    while function is not None and not any(function is one for one in seen):
+        seen.append(function)
+        code = getattr(function, "__code__", None)
+        if isinstance(code, types.CodeType):
+            parts.append(_code_parts(code))
+            parts += [_default(value) for value in getattr(function, "__defaults__", None) or ()]
+            parts += [_framed(b"k", name.encode(), _default(value)) for name, value in
+                      sorted((getattr(function, "__kwdefaults__", None) or {}).items())]
+        if isinstance(function, functools.partial):
+            parts += [_default(value) for value in (*function.args, *function.keywords.items())]
+            function = function.func
+        else:
+            function = getattr(function, "__wrapped__", None)
+    return _framed(b"c", *parts)
+
+
+def _code_parts(code: types.CodeType) -> bytes:
+    consts = [_code_parts(value) if isinstance(value, types.CodeType) else _encoded(value)
+              for value in code.co_consts]
+    names = [name.encode() for name in (*code.co_names, *code.co_varnames, *code.co_freevars,
+                                        *code.co_cellvars)]
+    return _framed(b"c", code.co_code, _encoded((code.co_argcount, code.co_posonlyargcount,
+                                                 code.co_kwonlyargcount, code.co_flags)),
+                   _framed(b"v", *consts), _framed(b"v", *names))
+
+
+def _default(value: Any) -> bytes:
+    """A default value, or its type where pickle does not take the value."""
+    try:
+        return _encoded(value)
+    except Exception:
+        return _framed(b"t", f"{type(value).__module__}.{type(value).__qualname__}".encode())
 
 
 def _bound(function: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import threading
 import types
@@ -68,6 +69,9 @@ class Batched(Memoized):
     def __init__(self, cache: Cache, function: Callable[..., Any],
                  digits: npt.ArrayLike | None, floors: npt.ArrayLike | None) -> None:
         super().__init__(function)
+        if inspect.iscoroutinefunction(function):
+            raise TypeError(f"farhash: {function!r:.60} is async, and functions of arrays are "
+                            "not; give pickled=True")
         self._cache = cache
         self._digits, self._floors = digits, floors
 

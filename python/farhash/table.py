@@ -241,21 +241,25 @@ class Pairs(Saved):
     def _range(self, *which: int) -> list[tuple[bytes, bytes]]:
         """The bytes of all pairs. An exception in between, such as Ctrl-C, ends it and is raised."""
         pairs: list[tuple[bytes, bytes]] = []
+        self._walk(lambda key, key_size, value, value_size: pairs.append(
+            (ctypes.string_at(key, key_size), ctypes.string_at(value, value_size))), *which)
+        return pairs
+
+    def _walk(self, use: Callable[[int, int, int, int], None], *which: int) -> None:
+        """Calls use with the addresses and sizes of the key and the value of all pairs."""
         raised: list[BaseException] = []
 
-        def add(key: int, key_size: int, value: int, value_size: int, _: int) -> int:
+        def each(key: int, key_size: int, value: int, value_size: int, _: int) -> int:
             try:
-                pairs.append((ctypes.string_at(key, key_size),
-                              ctypes.string_at(value, value_size)))
+                use(key, key_size, value, value_size)
                 return 0
             except BaseException as err:
                 raised.append(err)
                 return 1
 
-        self._call("range", *which, RangeFunction(add), None)
+        self._call("range", *which, RangeFunction(each), None)
         if raised:
             raise raised[0]
-        return pairs
 
 
 def encoded(path: str | os.PathLike[str]) -> bytes:

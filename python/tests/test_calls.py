@@ -1,5 +1,6 @@
 """Results of functions of any arguments."""
 
+import asyncio
 import cmath
 import collections
 import dataclasses
@@ -135,6 +136,69 @@ class Calls(OneRank):
                 self.cache.memoize(wrong, pickled=True)
         named = self.cache.memoize(lambda x: x + 1, pickled=True, name="next")
         self.assertEqual((named(5), named(5)), (6, 6))
+
+    def test_edited_functions_have_no_results(self):
+        made = {}
+        for text in ("lambda x: x + 1", "lambda x: x + 2", "lambda x: x - 1",
+                     "lambda x, y=1: x + y", "lambda x, y=2: x + y", "lambda x, *, y=2: x + y", "lambda x, *, y=3: x + y",
+                     "lambda x, *, z=3: x + z", "lambda x: [y + 1 for y in (x,)]",
+                     "lambda x: [y + 2 for y in (x,)]", "lambda x: len(str(x))",
+                     "lambda x: max(str(x))", "lambda x: (lambda y: y * 3)(x)",
+                     "lambda x: (lambda y: y * 4)(x)",
+                     "functools.partial(lambda y, x: y + x, 1)",
+                     "functools.partial(lambda y, x: y + x, 2)",
+                     "functools.wraps(scale)(lambda x: record(x))",
+                     "functools.wraps(record)(lambda x: record(x))"):
+            for source in (text, f"(\n\n{text})"):  # elsewhere in a file
+                function = eval(source, globals())
+                made.setdefault(text, set()).add(
+                    self.cache.memoize(function, pickled=True, name="f")._key((5,), {}))
+        self.assertEqual([len(keys) for keys in made.values()], [1] * len(made))
+        self.assertEqual(len(set.union(*made.values())), len(made))
+
+    def test_code_does_not_depend_on_the_process(self):
+        program = ("from farhash.calls import _code_of; import hashlib\n"
+                   "def f(x, y=frozenset('abc')): return x in {'p', 'q', 'r', 's'}, lambda: y\n"
+                   "print(hashlib.sha256(_code_of(f)).hexdigest())")
+        said = {subprocess.run([sys.executable, "-c", program], text=True, check=True,
+                               stdout=subprocess.PIPE, env={
+                                   **os.environ, "PYTHONPATH": PACKAGE,
+                                   "PYTHONHASHSEED": str(seed)}).stdout for seed in range(1, 4)}
+        self.assertEqual(len(said), 1)
+
+    def test_coroutine_functions(self):
+        @self.cache.memoize(pickled=True, name="later")
+        async def later(x):
+            """Later."""
+            await asyncio.sleep(0)
+            calls.append(x)
+            if x < 0:
+                raise ValueError(x)
+            return 2 * x
+
+        async def ask():
+            return [await later(4), await later(4), *await asyncio.gather(later(4), later(5))]
+
+        self.assertEqual(asyncio.run(ask()), [8, 8, 8, 10])
+        self.assertEqual((calls, later.cache_info()), ([4, 5], (2, 2)))
+        self.assertTrue(asyncio.iscoroutinefunction(later))
+        for _ in range(2):
+            with self.assertRaises(ValueError):
+                asyncio.run(later(-1))
+        self.assertEqual(calls, [4, 5, -1, -1])
+        with self.assertRaisesRegex(TypeError, "is async"):
+            farhash.Cache(self.job, "u8", "u8", 10).memoize(later.__wrapped__)
+
+    def test_generators(self):
+        def some():
+            yield 1
+
+        async def some_later():
+            yield 1
+
+        for function in (some, some_later):
+            with self.assertRaisesRegex(TypeError, "return a list"):
+                self.cache.memoize(function, pickled=True, name="some")
 
     def test_what_a_function_raises(self):
         fast = self.cache.memoize(scale, pickled=True)

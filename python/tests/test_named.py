@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import threading
+import types
 import unittest
 import warnings
 from unittest import mock
@@ -423,10 +424,50 @@ class Memoize(Named):
         with self.assertWarnsRegex(RuntimeWarning, f"room for {InMap.room}"):
             self.assertEqual(len(large(1 << 17)), 1 << 17)
         self.assertEqual(large.too_large, 1)
-        for n in range(300):
-            self.assertEqual(len(large(50000 + n)), 50000 + n)
+        with self.assertWarnsRegex(RuntimeWarning, "the map is full"):
+            for n in range(300):
+                self.assertEqual(len(large(50000 + n)), 50000 + n)
+        self.assertEqual(len(large.table), 300 - large.full)
         self.assertLess(len(large.table), 300)
         large.table.close()
+
+    def test_what_has_expired_makes_room(self):
+        short = farhash.memoize(self.path, max_bytes=8 << 20, name="short", ttl=10)(bytes)
+        ever = farhash.memoize(self.path, max_bytes=8 << 20, name="ever")(bytes)
+        with mock.patch("time.time", return_value=1000.0) as now:
+            self.assertEqual(len(ever(100)), 100)
+            for n in range(50):
+                short(50000 + n)
+            now.return_value = 1005.0
+            with self.assertWarnsRegex(RuntimeWarning, "the map is full"):
+                for n in range(50, 150):
+                    short(50000 + n)
+            self.assertGreater(short.full, 0)
+            full = short.full
+            now.return_value = 1010.0  # when the first 50 have expired
+            for n in range(200, 240):
+                self.assertEqual(len(short(50000 + n)), 50000 + n)
+            hits = short.cache_info().hits
+            for n in range(200, 240):
+                short(50000 + n)
+            short(50050)  # of the others, which have not
+            self.assertEqual((short.full, short.cache_info().hits), (full, hits + 41))
+            ever(100)
+            self.assertEqual(ever.cache_info(), (1, 1))
+        for function in (short, ever):
+            function.table.close()
+
+    def test_main_functions_need_a_name(self):
+        for module in ("__main__", "__mp_main__"):
+            function = types.FunctionType(square.__code__, globals(), "square")
+            function.__module__ = module
+            with self.assertRaisesRegex(ValueError, "of __main__.*name="):
+                farhash.memoize(self.path)(function)
+            farhash.memoize(self.path, name="square")(function)
+            with farhash.Cache.open(self.path + "2", 32, 100, 1000) as cache:
+                with self.assertRaisesRegex(ValueError, "of __main__.*name="):
+                    cache.memoize(function, pickled=True)
+            farhash.remove(self.path + "2")
 
 
 if __name__ == "__main__":
