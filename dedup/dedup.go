@@ -53,7 +53,7 @@ type FullError struct {
 
 func (e *FullError) Error() string {
 	return fmt.Sprintf("dedup: the memory of %s is full with %d distinct records; %s would hold "+
-		"twice as many", memory.Format(e.MemoryBytes), e.Distinct, memory.Format(e.EnoughBytes))
+		"twice as many", memory.Format(e.MemoryBytes), e.Distinct, memory.FormatUp(e.EnoughBytes))
 }
 
 // New makes an empty filter.

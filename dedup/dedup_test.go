@@ -69,11 +69,13 @@ func TestSeen(t *testing.T) {
 // answers for known ones. With the memory of the message twice as many fit.
 func TestFull(t *testing.T) {
 	for _, c := range []struct {
-		exact       bool
-		width, some int // bytes of a record at least, and records that must fit
-	}{{false, 0, 20000}, {true, 0, 20000}, {true, 200, 10000}} {
+		exact, count bool
+		width, some  int // bytes of a record at least, and records that must fit
+		memoryBytes  uint64
+	}{{false, false, 0, 20000, 4 << 20}, {true, false, 0, 20000, 4 << 20},
+		{true, false, 200, 10000, 4 << 20}, {true, true, 0, 20000, 11 << 20 / 10}} {
 		record := func(n uint64) []byte { return fmt.Appendf(nil, "%0*d", c.width, n) }
-		f := newFilter(t, Config{MemoryBytes: 4 << 20, Exact: c.exact})
+		f := newFilter(t, Config{MemoryBytes: c.memoryBytes, Exact: c.exact, Count: c.count})
 		n, full := uint64(0), (*FullError)(nil)
 		for ; full == nil; n++ {
 			seen, err := f.Seen(record(n))
@@ -81,7 +83,8 @@ func TestFull(t *testing.T) {
 				t.Fatal(n, seen, err)
 			}
 		}
-		if n--; full.Distinct != n || n < uint64(c.some) || full.EnoughBytes <= 4<<20 {
+		if n--; full.Distinct != n || n < uint64(c.some) ||
+			full.EnoughBytes <= c.memoryBytes {
 			t.Errorf("%+v: full after %d: %+v", c, n, full)
 		}
 		for i := uint64(0); i < n && !c.exact; i++ {
@@ -89,10 +92,8 @@ func TestFull(t *testing.T) {
 				t.Fatal(i, seen, err)
 			}
 		}
-		enough, want := newFilter(t, Config{MemoryBytes: full.EnoughBytes, Exact: c.exact}), 2*n
-		if !c.exact {
-			want -= n / 50
-		}
+		enough, want := newFilter(t, Config{MemoryBytes: full.EnoughBytes, Exact: c.exact,
+			Count: c.count}), 2*n
 		for i := range want {
 			if _, err := enough.Seen(record(i)); err != nil {
 				t.Fatalf("%+v: %d bytes are not enough for %d of %d: %v", c, full.EnoughBytes, i,

@@ -267,7 +267,7 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 		return &exitError{exitIncomplete, fmt.Errorf("INCOMPLETE: memory is full: %s hold %d "+
 			"distinct records; --mem %s would do for twice as many. %s",
 			memory.Format(full.MemoryBytes), full.Distinct,
-			strings.ReplaceAll(memory.Format(full.EnoughBytes), " ", ""), f.rightWhenFull())}
+			strings.ReplaceAll(memory.FormatUp(full.EnoughBytes), " ", ""), f.rightWhenFull())}
 	case r.ended != nil:
 		return interrupted(caught, "what was written is right")
 	}

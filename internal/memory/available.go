@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"math"
 	"syscall"
 )
 
@@ -37,15 +38,21 @@ func (e *ShortError) Error() string {
 func (e *ShortError) Is(target error) bool { return target == syscall.ENOMEM }
 
 // Format prints a number of bytes for people: "1.5 GiB".
-func Format(sizeBytes uint64) string {
+func Format(sizeBytes uint64) string { return format(sizeBytes, math.RoundToEven) }
+
+// FormatUp is Format for memory that is enough: what it says is never less.
+func FormatUp(sizeBytes uint64) string { return format(sizeBytes, math.Ceil) }
+
+// format rounds tenths.
+func format(sizeBytes uint64, round func(float64) float64) string {
 	const unit = 1024
 	if sizeBytes < unit {
 		return fmt.Sprintf("%d B", sizeBytes)
 	}
 	value, prefix := float64(sizeBytes)/unit, 0
-	for value >= unit-0.05 && prefix < len("KMGTPE")-1 {
+	for round(value*10) >= unit*10 && prefix < len("KMGTPE")-1 {
 		value /= unit
 		prefix++
 	}
-	return fmt.Sprintf("%.1f %ciB", value, "KMGTPE"[prefix])
+	return fmt.Sprintf("%.1f %ciB", round(value*10)/10, "KMGTPE"[prefix])
 }

@@ -24,6 +24,19 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+// Memory that is enough is never rounded down.
+func TestFormatUp(t *testing.T) {
+	for size, want := range map[uint64]string{
+		0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1025: "1.1 KiB", 1536: "1.5 KiB",
+		1537: "1.6 KiB", 1<<20 - 1: "1.0 MiB", 1<<20 - 100: "1.0 MiB", 1<<20 + 1: "1.1 MiB",
+		5 << 19: "2.5 MiB", 5<<19 + 1: "2.6 MiB",
+	} {
+		if got := FormatUp(size); got != want {
+			t.Errorf("FormatUp(%d) = %q, want %q", size, got, want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	if err := Check(0, "nothing"); err != nil {
 		t.Error(err)
