@@ -142,12 +142,12 @@ var refused = []refusal{
 	forged("it says a window of ", func(h *header) { h.Windows[0].Begin += 8 }),
 	forged("it says a window of ", func(h *header) { h.Windows[0].Begin = 1 << 63 }),
 	forged("it says a window of ", func(h *header) { h.Windows[1], h.Count = h.Windows[0], 2 }),
-	{"truncated", "it was cut off: it has", false, func(t *testing.T, path string) {
+	{"truncated", "was cut off: it has 12288 bytes in ", false, func(t *testing.T, path string) {
 		if err := os.Truncate(path, 3*pageBytes); err != nil {
 			t.Fatal(err)
 		}
 	}},
-	{"longer", "it was cut off: it has", false,
+	{"longer", "something else has written at its end: it has 4194305 bytes in place of ", false,
 		func(t *testing.T, path string) { patch(t, path, 1<<22, []byte{1}) }},
 	{"foreign", "is not a table", true, func(t *testing.T, path string) {
 		replace(t, path, func() error { return os.WriteFile(path, make([]byte, 1<<14), 0o600) })

@@ -15,7 +15,6 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
 
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
@@ -191,9 +190,12 @@ func examine(f *mapped.File, h *header, o options) error {
 			"program that made it, or remove it", h.Version, version)
 	case h.seal() != binary.NativeEndian.Uint64(page[sealWord*8:]):
 		return errors.New("its header is damaged; remove it")
-	case uint64(st.Size()) != h.Size:
-		return fmt.Errorf("it was cut off: it has %s in place of %s; remove it",
-			memory.Format(uint64(st.Size())), memory.Format(h.Size))
+	case uint64(st.Size()) < h.Size:
+		return fmt.Errorf("it was cut off: it has %d bytes in place of %d; remove it", st.Size(),
+			h.Size)
+	case uint64(st.Size()) > h.Size:
+		return fmt.Errorf("something else has written at its end: it has %d bytes in place of %d; "+
+			"remove it", st.Size(), h.Size)
 	}
 	if err := h.sound(); err != nil {
 		return fmt.Errorf("its header is damaged, or forged: it says %w; remove it", err)

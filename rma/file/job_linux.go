@@ -172,7 +172,7 @@ func (j *job) Fault(address uintptr) error {
 		begin := uintptr(unsafe.Pointer(unsafe.SliceData(part.Mem)))
 		if len(part.Mem) > 0 && address >= begin && address-begin < uintptr(len(part.Mem)) {
 			return fmt.Errorf("rma/file: %s was cut off while it was open, or cannot be read: "+
-				"what it had is lost; remove it", j.file.Path)
+				"what it had is lost; delete the file", j.file.Path) // Remove may find no table
 		}
 	}
 	return nil
