@@ -405,8 +405,20 @@ func (r *dedupRun) write(ctx context.Context) error {
 	return nil
 }
 
-// copy copies all inputs.
-func (r *dedupRun) copy(ctx context.Context, out io.Writer) error {
+// copy copies all inputs. An output that cannot be written is no fault of an input.
+func (r *dedupRun) copy(ctx context.Context, to io.Writer) error {
+	out := &output{Writer: to}
+	err := r.copyTo(ctx, out)
+	switch {
+	case out.err != nil && r.flags.out == "-":
+		return fmt.Errorf("standard output: %w", out.err)
+	case out.err != nil:
+		return fmt.Errorf("-o %s: %w", r.flags.out, out.err)
+	}
+	return err
+}
+
+func (r *dedupRun) copyTo(ctx context.Context, out io.Writer) error {
 	defer r.showProgress()()
 	for i, path := range r.inputs {
 		err := r.copyFile(ctx, out, i, path)
@@ -499,10 +511,7 @@ func (r *dedupRun) writeCounts(out io.Writer) error {
 		_, _ = w.Write(record)
 		_, _ = w.WriteString(end)
 	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("writing: %w", err)
-	}
-	return nil
+	return w.Flush()
 }
 
 // showProgress shows how much was read until its result is called, where that is a terminal.

@@ -66,6 +66,15 @@ func TestDedupShortLines(t *testing.T) {
 	}
 }
 
+// A full disk is named by the output, and not by the input.
+func TestDedupDiskFull(t *testing.T) {
+	in := writeFile(t, "in", "a\nb\n")
+	for _, args := range [][]string{{in}, {"--count", in}} {
+		o := here(t, append([]string{"dedup", "-o", "/dev/full"}, args...)...)
+		o.has(t, exitFailure, "-o /dev/full: ", "no space left", "!"+in)
+	}
+}
+
 // The command ends without a message where nobody reads its output any more.
 func TestDedupClosedOutput(t *testing.T) {
 	run := newCommand(t, "dedup")
