@@ -38,7 +38,9 @@
 //	member -> listener  HMAC("member", nonces, rank, ranks, port)  32 bytes
 //	listener -> member  verdict, number, HMAC("hub", ...)          40 bytes
 //
-// Before that is done the listener reads these bytes and no more, for five seconds at most.
+// Before that is done the listener reads these bytes and no more, for five seconds at most. If the
+// system refuses a connection, as when too many files are open, the listener tries again. The error
+// for ranks that do not come names that limit.
 //
 // # Frames
 //

@@ -2,7 +2,12 @@ package tree
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
+	"sync"
+	"syscall"
+	"time"
 )
 
 // maxHandshakes is the number of handshakes at the same time.
@@ -12,6 +17,9 @@ const maxHandshakes = 64
 type door struct {
 	net.Listener
 	cfg Config
+
+	mu     sync.Mutex
+	failed error // the last one of Accept
 }
 
 // host is what a rank does with those who come.
@@ -29,7 +37,7 @@ func openDoor(ctx context.Context, cfg Config, address string) (*door, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &door{l, cfg}, nil
+	return &door{Listener: l, cfg: cfg}, nil
 }
 
 // shut ends that.
@@ -39,13 +47,24 @@ func (d *door) shut() {
 	}
 }
 
-// admit admits ranks until the door is shut.
+// acceptPause is how long a door waits after the system has refused a connection.
+const acceptPause = 10 * time.Millisecond
+
+// admit admits ranks until the door is shut. The system may refuse a connection because too many
+// files are open, or because it ended while it waited. The next one may be accepted all the same.
 func (d *door) admit(h host) {
 	slots := make(chan struct{}, maxHandshakes)
 	for {
 		c, err := d.Accept()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return
+		}
+		d.mu.Lock()
+		d.failed = err
+		d.mu.Unlock()
+		if err != nil {
+			time.Sleep(acceptPause)
+			continue
 		}
 		select {
 		case slots <- struct{}{}:
@@ -57,6 +76,20 @@ func (d *door) admit(h host) {
 			_ = c.Close()
 		}
 	}
+}
+
+// trouble says why the system accepts no connection at present, if it does not.
+func (d *door) trouble() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.failed == nil:
+		return ""
+	case errors.Is(d.failed, syscall.EMFILE), errors.Is(d.failed, syscall.ENFILE):
+		return fmt.Sprintf(" This process cannot accept connections: %v; raise the limit of open "+
+			"files (ulimit -n)", d.failed)
+	}
+	return fmt.Sprintf(" This process cannot accept connections: %v", d.failed)
 }
 
 // handshake admits a rank that has a place and knows the token.

@@ -185,7 +185,7 @@ func (r *root) remedy() string {
 	if len(r.refused) > 0 {
 		remedy += " These came and were not admitted: " + strings.Join(r.refused, ", ")
 	}
-	return remedy
+	return remedy + r.door.trouble()
 }
 
 func (r *root) missing() []int {
