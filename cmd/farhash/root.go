@@ -38,8 +38,8 @@ const aboutExitCodes = `  0    done
   143  interrupted by SIGTERM
 
 farhash run has exit codes of its own: the code of the first rank that failed, 128 plus
-the signal for a rank that a signal killed (137: SIGKILL), 127 if PROGRAM is not found,
-and 126 if it cannot be executed.`
+the signal for a rank that a signal killed (137: SIGKILL) or 4 if another rank ends with 4
+because of that loss, 127 if PROGRAM is not found, and 126 if it cannot be executed.`
 
 const aboutCompletion = `For completion in bash: source <(farhash completion bash).
 It needs the package bash-completion. For other shells see farhash completion --help.

@@ -41,11 +41,11 @@ each other through shared memory. Their output is passed on line by line, and si
 are forwarded.
 
 The exit code is 0 if all ranks end with 0. Otherwise it is the code of the first rank that
-failed, 128 plus the signal for a rank that a signal killed, or 4 for a rank that
-reports the loss of another one. It is 127 if PROGRAM is not found, 126 if it cannot be
-executed, and 2 for wrong usage of farhash run itself. After a failure the other ranks
-have the time of --grace to end. With --survive the job continues without a killed rank,
-and its exit code is the others'.
+failed, 128 plus the signal for a rank that a signal killed, or 4 if another rank then
+ends with 4 because of that loss, as farhash explore does. It is 127 if PROGRAM is not
+found, 126 if it cannot be executed, and 2 for wrong usage of farhash run itself. After
+a failure the other ranks have the time of --grace to end. With --survive the job
+continues without a killed rank, and its exit code is the others'.
 
 For a job on several hosts run the command on each of them, with --rendezvous: an
 address of the host that has --node-rank 0, the same for all. PROGRAM must be built with
