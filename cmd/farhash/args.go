@@ -30,9 +30,20 @@ func oneArg(name, about string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		}
-		return usage(fmt.Errorf("%s takes one %s, but also %q was given", cmd.Name(), name,
-			given[1]))
+		return usage(fmt.Errorf("%s takes one %s, but also %q was given%s", cmd.Name(), name,
+			given[1], formOfJSON(cmd, given)))
 	}
+}
+
+// formOfJSON is what to write if an argument is the form that --json has after a sign.
+func formOfJSON(cmd *cobra.Command, given []string) string {
+	flag := cmd.Flags().Lookup("json")
+	for _, form := range []jsonForm{jsonObject, jsonLines} {
+		if flag != nil && flag.Changed && slices.Contains(given, string(form)) {
+			return fmt.Sprintf("; write --json=%s", form)
+		}
+	}
+	return ""
 }
 
 // optionalArg allows one argument.
