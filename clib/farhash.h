@@ -456,12 +456,12 @@ typedef struct farhash_map farhash_map;
 
 /* Every rank gives the same. 0 is the default of everything: the map then grows while it is used. */
 typedef struct farhash_map_config {
-	uint64_t slots;              /* of all ranks; a key takes one, of 16 bytes, until it is deleted;
-	                              * with max_bytes: to begin with */
+	uint64_t slots;              /* of all ranks; a key takes one, of 8 bytes, also when it is
+	                              * deleted, until the table moves; with max_bytes: to begin with */
 	uint64_t bytes;              /* of all ranks, for pairs, each of which takes 64 or a multiple;
 	                              * 0: what max_bytes leaves */
 	uint32_t max_key, max_value; /* the longest key and value, in bytes; 0: FARHASH_MAX_PAIR */
-	uint32_t copies;             /* not 0: slots take 64 bytes, with pairs of up to 16 in them */
+	uint32_t copies;             /* not 0: slots take 32 bytes, with pairs of up to 16 in them */
 	uint32_t chunk;              /* slots that one remote get brings */
 	uint32_t depth;              /* operations of a batch in flight */
 	int32_t access;              /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */

@@ -36,13 +36,14 @@ class Map(Pairs, Named):
     No size is needed: the map grows while it is used. ``Map.open(name)`` is of no job: processes
     share it by its name.
 
-    slots: a key takes one, of 16 bytes, until it is deleted. With max_bytes: to begin with.
+    slots: a key takes one, of 8 bytes, also when it is deleted, until the table moves. With
+        max_bytes: to begin with.
     bytes: memory for keys and values, which take 24 bytes more, rounded up to 64 times
         a power of two; 0: what max_bytes leaves.
     max_key, max_value: the longest key and value, in bytes; 0 is 65536, the most.
     max_bytes: of all ranks together, that the map may take while it grows; 0: 0.8 of the memory
         that the hosts have left (.05 over UCX and MPI), or as slots and bytes say.
-    copies: slots take 64 bytes, with pairs of up to 16 in them, which saves a round trip.
+    copies: slots take 32 bytes, with pairs of up to 16 in them, which saves a round trip.
     chunk: slots that one remote get brings.
     depth: operations of a batch in flight, where memory is not direct.
     access: how batches reach ranks on other hosts.
