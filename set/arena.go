@@ -329,25 +329,36 @@ func (a *arenas) valid(ref Ref) bool {
 	return rank < uint64(a.job.Size()) && slot < a.slots
 }
 
-// segmentsOfAll are the segments of all ranks for a kernel, nil where only queues reach one.
+// segmentsOfAll are the segments of all ranks for a kernel, nil where only queues reach one, and
+// where a reference has the bits of a rank that does not exist.
 func (a *arenas) segmentsOfAll() [][]uint64 {
 	own := a.regions.Segments
-	if len(own.Words) == a.job.Size() {
+	if len(own.Words) == 1<<a.rankBits {
 		return own.Words
 	}
 	a.allOnce.Do(func() {
-		a.all = make([][]uint64, a.job.Size())
+		a.all = make([][]uint64, 1<<a.rankBits)
 		copy(a.all[own.First:], own.Words)
 	})
 	return a.all
 }
 
-// words is the memory from a slot on where it is directly addressable, nil where only queues reach
-// it.
+// dangling is the error of a bucket that refers to no slot, nil if there is that slot. A search
+// must not follow such a reference; Check reports the bucket.
+func (a *arenas) dangling(bucket uint64) error {
+	if ref := Ref(bucket & refMask); !a.valid(ref) {
+		return fmt.Errorf("set: bucket %#x refers to slot %#x, which does not exist",
+			bucket, uint64(ref))
+	}
+	return nil
+}
+
+// words is the memory from a slot on where it is directly addressable, nil if only queues reach it
+// or it does not exist.
 func (a *arenas) words(ref Ref) []uint64 {
 	slot, rank := a.split(ref)
 	segment := a.regions.Segments.Of(int(rank))
-	if segment == nil {
+	if segment == nil || slot >= a.slots {
 		return nil
 	}
 	return segment[slot*uint64(a.grain):]
@@ -362,8 +373,12 @@ func (a *arenas) lines(ref Ref, width int, dst []*uint64) (n int) {
 		dst[0] = nil
 		return 0
 	}
+	if width > len(words) { // it has a shorter string, at the end
+		dst[0] = nil
+		return 0
+	}
 	dst[0] = &words[0]
-	if a.inLine || width > len(words) { // a shorter string, at the end
+	if a.inLine {
 		return 1
 	}
 	n = 1

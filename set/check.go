@@ -226,7 +226,8 @@ func (t *table) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, e
 				return
 			}
 			for i, bucket := range buckets {
-				if bucket != 0 && bucket != closed && !yield(stored{at + uint64(i), bucket}, nil) {
+				empty := bucket == 0 || bucket == closed && !t.last
+				if !empty && !yield(stored{at + uint64(i), bucket}, nil) {
 					return
 				}
 			}
@@ -262,10 +263,8 @@ func (sp *space) hashOf(bucket uint64) (uint64, error) {
 
 // elementOf is the element that a bucket refers to.
 func (sp *space) elementOf(bucket uint64) ([]uint64, error) {
-	ref := Ref(bucket & refMask)
-	if !sp.arenas.valid(ref) {
-		return nil, fmt.Errorf("set: bucket %#x refers to slot %#x, which does not exist",
-			bucket, uint64(ref))
+	if err := sp.arenas.dangling(bucket); err != nil {
+		return nil, err
 	}
-	return sp.elementAt(ref)
+	return sp.elementAt(Ref(bucket & refMask))
 }

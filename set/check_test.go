@@ -23,6 +23,8 @@ var damages = []damage{
 		"is in bucket 2 and in bucket 9"},
 	{"a word that has lost its occupied bit", func(b []uint64, at []int) { b[at[3]] &^= occupied },
 		"bucket 3 holds 0x"},
+	{"a closed bucket of the last table", func(b []uint64, at []int) { b[at[11]] = closed },
+		"bucket 11 holds 0x1 without the occupied bit"},
 	{"a lost occupied bit", func(b []uint64, at []int) { b[at[3]] &^= occupied },
 		"without the occupied bit"},
 	{"one too far", func(b []uint64, at []int) {

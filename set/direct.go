@@ -30,7 +30,7 @@ func (v *span) search(bits, home uint64, insert bool) (r Result, examined, lost 
 			return Found, examined, lost
 		}
 		if seen&occupied == 0 {
-			if seen == closed {
+			if seen != 0 { // closed, or damaged: no compare-and-swap gets it
 				return beyond, examined, lost
 			}
 			if !insert {
@@ -406,8 +406,8 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 		switch d {
 		case same:
 			words := s.held.arenas.words(Ref(seen & refMask))
-			if words == nil { // it is not directly addressable
-				return unfinished, nil
+			if words == nil { // it is not directly addressable, or there is no such slot
+				return unfinished, s.held.arenas.dangling(seen)
 			}
 			if equal(s.element, words) {
 				s.ref = Ref(seen & refMask)
@@ -438,6 +438,9 @@ func (s *elementSearch) store() (ok bool, err error) {
 // equal compares an element with the memory from a slot on. Where that is shorter, it has another
 // string, and the first words are different.
 func equal(a, b []uint64) bool {
+	if len(b) < len(a) {
+		return false
+	}
 	if len(a) > shortWords {
 		return a[0] == b[0] && equalBytes(a, b)
 	}
@@ -625,8 +628,8 @@ type shortFlight struct {
 // the slot, and compares the element one turn later. An insertion stores the element in the next
 // of the free slots. Without one left the kernel returns, and continues when there are more. It
 // leaves to elementSearch what is rare: another element with the same fingerprint, a closed bucket,
-// the end of the span, the limit, slots that are not directly addressable, and insertions when no
-// arena has a slot.
+// the end of the span, the limit, slots that are not directly addressable or that do not exist, and
+// insertions when no arena has a slot.
 type elementWork struct {
 	base      uintptr // as in kernelWork
 	lines     uint64
@@ -655,6 +658,8 @@ type elementWork struct {
 	left                uint64 // that elementSearch has to end
 	lost, extra         uint64
 	most                uint64
+
+	perRank uint64 // slots: a reference to another one is damaged
 
 	ring [maxFlights]shortFlight
 }
@@ -686,7 +691,7 @@ func (b *batch) shortPiece(s *elementSearch, at, n int) error {
 		limit: t.limit / lineBuckets, chunkMask: uint64(t.cfg.firstChunk())/lineBuckets - 1,
 		end:   (v.first + uint64(len(v.flat))) * 8,
 		bytes: uint64(t.width) * 8, segments: unsafe.SliceData(a.segmentsOfAll()),
-		rankBits: uint64(a.rankBits), rankMask: 1<<a.rankBits - 1,
+		rankBits: uint64(a.rankBits), rankMask: 1<<a.rankBits - 1, perRank: a.slots,
 	}
 	if b.refs != nil {
 		w.refs = &b.refs[at]

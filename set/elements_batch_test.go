@@ -35,7 +35,8 @@ func TestElementFlightLayout(t *testing.T) {
 		unsafe.Offsetof(w.free), unsafe.Offsetof(w.freeEnd), unsafe.Offsetof(w.noFree),
 		unsafe.Offsetof(w.next), unsafe.Offsetof(w.visit), unsafe.Offsetof(w.flying),
 		unsafe.Offsetof(w.absent), unsafe.Offsetof(w.left), unsafe.Offsetof(w.lost),
-		unsafe.Offsetof(w.extra), unsafe.Offsetof(w.most), unsafe.Offsetof(w.ring)}
+		unsafe.Offsetof(w.extra), unsafe.Offsetof(w.most), unsafe.Offsetof(w.perRank),
+		unsafe.Offsetof(w.ring)}
 	for i, at := range work {
 		if want := uintptr(8 * (i + 1)); at != want {
 			t.Errorf("word %d of elementWork is at %d, the assembly reads %d", i, at, want)

@@ -392,7 +392,8 @@ done:
 #define ELEM_LOST 208
 #define ELEM_EXTRA 216
 #define ELEM_MOST 224
-#define ELEM_RING 232
+#define ELEM_PERRANK 232
+#define ELEM_RING 240
 #define SLOT_AT 16
 #define SLOT_BUCKET 24
 #define SLOT_BYTES 32
@@ -473,8 +474,8 @@ begun:                         \
 	MOVL FLY_INDEX(R9), AX     \
 	MOVB $result, (R15)(AX*1)
 
-// SLOT makes R15 the address of the slot with the reference AX, and jumps where it is not directly
-// addressable. AX and BP are used.
+// SLOT makes R15 the address of the slot with the reference AX, and jumps if it is not directly
+// addressable, or does not exist. AX and BP are used.
 #define SLOT(none) \
 	MOVQ  AX, BP                \
 	ANDQ  ELEM_RANKMASK(CX), BP \
@@ -485,6 +486,8 @@ begun:                         \
 	JEQ   none                  \
 	MOVQ  ELEM_RANKBITS(CX), BP \
 	SHRXQ BP, AX, AX            \
+	CMPQ  AX, ELEM_PERRANK(CX)  \
+	JCC   none                  \
 	IMULQ ELEM_BYTES(CX), AX    \
 	ADDQ  AX, R15
 

@@ -201,10 +201,18 @@ func (sp *space) newTable(gen int) *table {
 	return t
 }
 
-// next is the table that follows this one, which is not the last. The error is errNoMemory where
+// errClosedLast is the error of a search that has passed the last table.
+var errClosedLast = errors.New("set: a bucket of the last table is closed, or damaged, and no " +
+	"table follows: Check says which bucket")
+
+// next is the table that follows this one. None follows the last one, and only a damaged bucket has
+// a search go on. The error is errNoMemory where
 // there is none for it. Searches that insert nothing take none: until another one has, nothing is
 // in the next table.
 func (t *table) next(insert bool) (*table, error) {
+	if t.last {
+		return nil, errClosedLast
+	}
 	if next := t.following.Load(); next != nil {
 		return next, nil
 	}

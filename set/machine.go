@@ -365,6 +365,9 @@ func (p *probe) piece(buf rma.Buf) rma.Buf { return buf[:min(len(buf), len(p.ele
 // get gets the next piece of the element that a bucket refers to, as if it were as long as the one
 // searched for.
 func (p *probe) get(q rma.Queue) (rma.Handle, error) {
+	if err := p.t.arenas.dangling(p.bucket); err != nil {
+		return rma.NoHandle, err
+	}
 	w := p.t.arenas.elements.window
 	rank, off := p.t.arenas.locate(Ref(p.bucket & refMask))
 	if off+len(p.element) > w.Len() {

@@ -88,6 +88,9 @@ func (p *Pairs) FindOrPut(a, b uint64) (Ref, Result, error) {
 	for examined := uint64(1); examined <= t.limit && at < uint64(len(flat)); examined++ {
 		seen := atomic.LoadUint64(&flat[at])
 		if seen&^refMask == key {
+			if !p.e.arenas.valid(Ref(seen & refMask)) {
+				break // the bucket is damaged: the batch says so
+			}
 			if pair := p.pair(Ref(seen & refMask)); pair[0] == a && pair[1] == b {
 				runtime.KeepAlive(t)
 				return Ref(seen & refMask), Found, nil

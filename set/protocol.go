@@ -21,7 +21,7 @@ func decide(bucket, key, mask uint64, insert bool) verdict {
 		return same
 	case bucket&occupied != 0:
 		return other
-	case bucket == closed:
+	case bucket != 0: // closed, or damaged: no compare-and-swap gets it
 		return passed
 	case insert:
 		return vacant
