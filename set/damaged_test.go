@@ -79,3 +79,20 @@ func (e *Elements) fillWith(element []byte, ref uint64) {
 		}
 	}
 }
+
+// A reference into the arena that the set has not given is an error, not what happens to be there.
+func TestNoStringAtReference(t *testing.T) {
+	sets, err := newStrings(ranksOf(t, engineDirect, 1),
+		ElementsConfig{Config: Config{Buckets: 64}})
+	must(t, err)
+	s := sets[0]
+	var refs [2]Ref
+	long := []byte(strings.Repeat("\x20\x00\x00\x00\x00\x00\x00\x00", 40))
+	must(t, s.FindOrPutRefs([][]byte{long, []byte("short")}, make([]Result, 2), refs[:]))
+	for ref := range Ref(1 << 10) {
+		got, err := s.Append(nil, ref)
+		if given := ref == refs[0] || ref == refs[1]; (err == nil) != given {
+			t.Errorf("at %#x, of %#x that were given, is %q, %v", ref, refs, got, err)
+		}
+	}
+}

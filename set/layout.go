@@ -442,8 +442,18 @@ func appendString(dst []uint64, s []byte) []uint64 {
 	dst[len(dst)-1] = 0
 	bytes := dst[n+1:]
 	copy(core.BytesOf(bytes), s)
-	dst[n] = core.Fold(hashElement(bytes)^pi3, length^pi1)&^lengthMask | length
+	dst[n] = headOf(bytes, length)
 	return dst
+}
+
+// headOf is the head of a string of so many bytes: its hash and its length.
+func headOf(words []uint64, length uint64) uint64 {
+	return core.Fold(hashElement(words)^pi3, length^pi1)&^lengthMask | length
+}
+
+// isString reports whether words are a string as it is in an arena, with its head.
+func isString(words []uint64) bool {
+	return words[0] == headOf(words[1:], words[0]&lengthMask)
 }
 
 // stringWords is the words of a string that has this head.

@@ -402,17 +402,22 @@ func (s *Strings) ContainsBatch(elements [][]byte, results []Result) error {
 	return s.batch(elements, results, nil, false)
 }
 
-// Append appends the element with the given reference to dst.
+// Append appends the element with the given reference to dst. A reference that the set has not
+// given is an error, but for a chance of 1 in 2^47.
 func (s *Strings) Append(dst []byte, ref Ref) ([]byte, error) {
 	if !s.arenas.valid(ref) {
 		return dst, refError(ref)
 	}
 	err := s.guard(func() error {
 		words, err := s.elementAt(ref)
-		if err == nil {
-			dst = append(dst, stringBytes(words)...)
+		switch {
+		case err != nil:
+			return err
+		case !isString(words):
+			return fmt.Errorf("set: at reference %#x is no string, or a damaged one", uint64(ref))
 		}
-		return err
+		dst = append(dst, stringBytes(words)...)
+		return nil
 	})
 	return dst, err
 }
