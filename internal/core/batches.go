@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/farhash/farhash/rma"
@@ -66,7 +67,22 @@ func (b *Batches) Run(ctx context.Context, n int, ops Ops) (requests rma.Stats, 
 	if b.takesWhole() || !b.line.worth(n) {
 		return requests, b.Own(n, ops)
 	}
-	p, err := b.plan(n, ops, true)
+	return b.ship(ctx, n, ops, b.line.choice.MinBatch)
+}
+
+// Ask is Run for operations that only requests are good for: a single one is shipped too, unless
+// this process can address the memory. Nothing is, where Ships says so.
+func (b *Batches) Ask(ctx context.Context, n int, ops Ops) (requests rma.Stats, err error) {
+	if !b.Ships() {
+		return requests, b.Own(n, ops)
+	}
+	return b.ship(ctx, n, ops, 1)
+}
+
+// ship runs a batch whose operations are shipped where a rank has so many of them.
+func (b *Batches) ship(ctx context.Context, n int, ops Ops, least int) (requests rma.Stats,
+	err error) {
+	p, err := b.plan(n, ops, least)
 	if err != nil {
 		return requests, err
 	}
@@ -87,7 +103,7 @@ func (b *Batches) Own(n int, ops Ops) error {
 	case !b.Any:
 		return ops.Queued(nil)
 	}
-	p, err := b.plan(n, ops, false)
+	p, err := b.plan(n, ops, math.MaxInt)
 	if err == nil {
 		err = p.local(ops)
 		b.plans.Give(p, false)
@@ -95,8 +111,8 @@ func (b *Batches) Own(n int, ops Ops) error {
 	return err
 }
 
-// plan divides a batch.
-func (b *Batches) plan(n int, ops Ops, ships bool) (*plan, error) {
+// plan divides a batch. What a rank has to do is shipped if it is so many operations at least.
+func (b *Batches) plan(n int, ops Ops, least int) (*plan, error) {
 	p, ok, err := b.plans.Take()
 	if err != nil {
 		return nil, err
@@ -105,7 +121,7 @@ func (b *Batches) plan(n int, ops Ops, ships bool) (*plan, error) {
 		p = &plan{}
 	}
 	p.divide(n, b.ranks, ops)
-	b.assign(p, ships)
+	b.assign(p, least)
 	return p, nil
 }
 
@@ -169,14 +185,14 @@ func (p *plan) count(ranks int) {
 }
 
 // assign decides how the operations of each rank are run.
-func (b *Batches) assign(p *plan, ships bool) {
+func (b *Batches) assign(p *plan, least int) {
 	p.direct, p.queued = p.direct[:0], p.queued[:0]
 	for i := range p.parts {
 		part := &p.parts[i]
 		switch own := p.order[part.next:part.end]; {
 		case b.At(part.rank) != nil:
 			p.direct = append(p.direct, own...)
-		case ships && b.line.shipsTo(part.rank, len(own)):
+		case len(own) >= least && b.line.shipsTo(part.rank):
 			continue
 		default:
 			p.queued = append(p.queued, own...)

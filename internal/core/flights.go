@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -88,16 +89,29 @@ type shipping struct {
 	ctx  context.Context
 	turn int // the part that a request was last for
 	err  error
+
+	flying int // operations in flight
+}
+
+// Paced is Ops of which not too many may be in flight.
+type Paced interface {
+	Ops
+	// AtOnce is how many may be in flight now: 1 at least.
+	AtOnce() int
+}
+
+// room is how many operations more may be sent now.
+func (s *shipping) room() int {
+	if p, ok := s.ops.(Paced); ok {
+		return p.AtOnce() - s.flying
+	}
+	return math.MaxInt
 }
 
 // all carries the batch out. It reports whether the flights cannot be used again.
 func (s *shipping) all() (broken bool) {
-	sent := 0
-	for sent < maxFlights && s.send(&s.f.all[sent]) {
-		sent++
-	}
-	if err := s.f.q.Submit(); err != nil {
-		s.fail(err)
+	sent, err := s.sendAll()
+	if err != nil {
 		return true
 	}
 	s.fail(s.p.local(s.ops))
@@ -111,17 +125,31 @@ func (s *shipping) all() (broken bool) {
 			return true
 		}
 		s.take(f)
-		sent--
-		if s.send(f) {
-			sent++
-			if err := s.f.q.Submit(); err != nil {
-				s.fail(err)
-				return true
-			}
+		more, err := s.sendAll()
+		if err != nil {
+			return true
 		}
+		sent += more - 1
 	}
 	s.fail(s.p.local(s.ops)) // what owners did not carry out
 	return false
+}
+
+// sendAll sends as many requests as may be in flight, and returns how many.
+func (s *shipping) sendAll() (sent int, err error) {
+	for i := range s.f.all {
+		if f := &s.f.all[i]; f.handle == rma.NoHandle {
+			if !s.send(f) {
+				break
+			}
+			sent++
+		}
+	}
+	if sent > 0 {
+		err = s.f.q.Submit()
+		s.fail(err)
+	}
+	return sent, err
 }
 
 // fail keeps the first error.
@@ -131,8 +159,12 @@ func (s *shipping) fail(err error) { s.err = cmp.Or(s.err, err) }
 func (s *shipping) send(f *flight) bool {
 	p := s.p
 	for range p.parts {
+		if s.room() <= 0 {
+			break
+		}
 		s.turn = (s.turn + 1) % len(p.parts)
 		if part := &p.parts[s.turn]; part.next < part.end && s.fill(f, part) {
+			s.flying += len(f.operations)
 			f.handle = s.f.q.Ship(f.request[:f.used], f.answer[:max(f.room, minAnswerWords)],
 				s.line.window, f.rank)
 			return true
@@ -147,7 +179,7 @@ func (s *shipping) fill(f *flight, of *share) bool {
 	p := s.p
 	f.rank, f.used, f.room = of.rank, 1, 1
 	begin := of.next
-	for ; of.next < of.end; of.next++ {
+	for end := s.room(); of.next < of.end && of.next-begin < end; of.next++ {
 		i := p.order[of.next]
 		request, answer := s.ops.Size(i)
 		if 1+request > rma.MaxShipWords || 1+answer > rma.MaxShipWords {
@@ -177,6 +209,7 @@ var ErrDisorder = errors.New("an answer is in disorder; run the same program on 
 func (s *shipping) take(f *flight) {
 	words, err := s.f.q.Value(f.handle)
 	f.handle = rma.NoHandle
+	s.flying -= len(f.operations)
 	switch {
 	case errors.Is(err, rma.ErrNotServed):
 		s.p.queued = append(s.p.queued, f.operations...)

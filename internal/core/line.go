@@ -123,8 +123,8 @@ func (b *Batches) Ships() bool { return b.line != nil && b.line.choice.MinBatch 
 // worth reports whether any of n operations may be shipped.
 func (l *line) worth(n int) bool { return l != nil && n >= l.choice.MinBatch }
 
-// shipsTo reports whether n operations for a rank are shipped.
-func (l *line) shipsTo(rank, n int) bool { return rank != l.own && n >= l.choice.MinBatch }
+// shipsTo reports whether operations for a rank can be shipped.
+func (l *line) shipsTo(rank int) bool { return rank != l.own }
 
 // Close ends answering. Batches of other ranks then reach this one's memory one-sided. Regions are
 // forgotten, so that later calls do not touch memory that is gone.

@@ -1,0 +1,130 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/ship"
+)
+
+// question is a single operation for rank 1.
+type question struct{ answered, queued bool }
+
+func (q *question) Owners(owners []int32) { owners[0] = 1 }
+
+func (q *question) Direct(at, left []int) ([]int, error) { return append(left, at...), nil }
+
+func (q *question) Queued([]int) error { q.queued = true; return nil }
+
+func (q *question) Kind() uint32 { return 1 }
+
+func (q *question) Size(int) (request, answer int) { return 1, 1 }
+
+func (q *question) Pack(_ int, to []uint64) { to[0] = 41 }
+
+func (q *question) Unpack(_, _ int, from []uint64) (words int, again bool, err error) {
+	q.answered = from[0] == 42
+	return 1, false, nil
+}
+
+// paced is many questions for rank 1, of which few may be in flight.
+type paced struct {
+	question
+	answers int
+}
+
+func (p *paced) Owners(owners []int32) {
+	for i := range owners {
+		owners[i] = 1
+	}
+}
+
+func (p *paced) AtOnce() int { return 3 }
+
+func (p *paced) Unpack(_, _ int, from []uint64) (words int, again bool, err error) {
+	p.answers++
+	return 1, false, nil
+}
+
+// Of operations that are paced no more are in flight than they say, and all are done.
+func TestPaced(t *testing.T) {
+	options := local.Options{Hidden: true, Carries: true}
+	err := local.RunWith(options, 2, func(job rma.Job) error {
+		ctx, most := context.Background(), 0
+		w, err := job.NewWindow(ctx, rma.Spec{Name: "test", Words: 1})
+		if err != nil {
+			return err
+		}
+		var b Batches
+		err = b.Open(ctx, job, w, Config{Access: ship.Shipped,
+			Answer: func(_ uint32, n int, request, answer []uint64) (int, error) {
+				most = max(most, n)
+				return n, nil
+			}})
+		if err != nil {
+			return err
+		}
+		if job.Rank() == 0 {
+			var p paced
+			requests, err := b.Run(ctx, 20, &p)
+			if err != nil || p.answers != 20 || p.queued || requests.Ships != 7 {
+				return fmt.Errorf("%d answers to %d requests: %w", p.answers, requests.Ships, err)
+			}
+		}
+		if err := job.Barrier(ctx); most > 3 || err != nil {
+			return fmt.Errorf("%d operations were in flight: %w", most, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A question is shipped though a batch of one operation is not; nothing is where nothing is to be.
+func TestAsk(t *testing.T) {
+	options := local.Options{Hidden: true, Carries: true}
+	err := local.RunWith(options, 2, func(job rma.Job) error {
+		ctx := context.Background()
+		w, err := job.NewWindow(ctx, rma.Spec{Name: "test", Words: 1})
+		if err != nil {
+			return err
+		}
+		for _, access := range []ship.Access{ship.Shipped, ship.OneSided} {
+			var b Batches
+			err := b.Open(ctx, job, w, Config{Access: access,
+				Answer: func(_ uint32, _ int, request, answer []uint64) (int, error) {
+					answer[0] = request[0] + 1
+					return 1, nil
+				}})
+			if err != nil {
+				return err
+			}
+			if access == ship.Shipped {
+				b.line.choice.MinBatch = 100 // as on a fast network
+			}
+			var asked, run question
+			if _, err := b.Ask(ctx, 1, &asked); err != nil {
+				return err
+			}
+			if _, err := b.Run(ctx, 1, &run); err != nil {
+				return err
+			}
+			ships := access == ship.Shipped && job.Rank() == 0
+			if asked != (question{ships, !ships}) || run != (question{false, true}) {
+				return fmt.Errorf("%v, rank %d: the question %+v, a batch %+v", access, job.Rank(),
+					asked, run)
+			}
+			if err := job.Barrier(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
