@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 
 	"github.com/farhash/farhash/internal/core"
@@ -19,6 +20,8 @@ type batch struct {
 	results []Result
 	refs    []Ref // nil where the caller does not want them
 	insert  bool
+	moves   bool // the items are moved here from another table: no table grows by it
+	tended  bool // tend has had the counts of its parts
 	counts
 }
 
@@ -27,6 +30,47 @@ func (b *batch) run() error {
 	requests, err := b.t.batches.Run(context.Background(), len(b.results), b)
 	b.queues.Add(requests)
 	return b.ended(err)
+}
+
+// part is the items from one to another, as a batch.
+func (b *batch) part(from, to int) batch {
+	part := batch{t: b.t, items: b.items, results: b.results[from:to], insert: b.insert}
+	if b.begins != nil {
+		part.begins = b.begins[from:to]
+	} else {
+		part.items = b.items[from*b.t.width : to*b.t.width]
+	}
+	if b.refs != nil {
+		part.refs = b.refs[from:to]
+	}
+	return part
+}
+
+// partEnds counts a part whose searches have ended, and has tables grow. Later parts begin at the
+// oldest table there is then: a batch may have more items than the first one has buckets.
+func (b *batch) partEnds(part *batch, served bool) {
+	b.add(part.counts)
+	if b.moves {
+		return
+	}
+	b.tended = true
+	// Requests are answered before Ships is known.
+	near := served || b.t.batches.Ships() && uint64(len(b.results))*movedPerItem >= b.t.pieceLen()
+	b.t.tend(&part.counts, b.insert, near)
+	if b.insert {
+		b.t.press(&part.counts, served)
+	}
+	if oldest := b.t.oldest.Load(); oldest.gen > b.t.gen {
+		b.t = oldest
+	}
+}
+
+// partLen is how many items have their searches before the rank looks whether the table is full.
+func (b *batch) partLen() int {
+	if !b.insert || b.moves {
+		return len(b.results)
+	}
+	return b.t.partLen()
 }
 
 func (b *batch) item(i int) []uint64 {
@@ -79,21 +123,22 @@ const spanBatchWords = 1 << 12
 
 // Direct answers items whose homes are in spans. Those whose search leaves its span are left.
 func (b *batch) Direct(at, left []int) ([]int, error) {
-	t, width := b.t, b.t.width
 	if at == nil {
-		return nil, b.search(&t.span) // the span is the whole table
+		return nil, b.searchParts(0, false) // the span is the whole table
 	}
+	width := b.t.width
 	size := min(len(at), max(stageBlock, spanBatchWords/width))
-	copied := batch{t: t, items: make([]uint64, 0, size*width), insert: b.insert}
+	copied := batch{items: make([]uint64, 0, size*width), insert: b.insert}
 	results, refs := make([]Result, size), []Ref(nil)
 	if b.refs != nil {
 		refs = make([]Ref, size)
 	}
 	for len(at) > 0 {
-		n := 0
+		t, n := b.t, 0
 		v := t.spanAt(t.owner(t.hash(b.item(at[0]))))
+		copied.t, copied.counts = t, counts{}
 		copied.items, copied.begins = copied.items[:0], copied.begins[:0]
-		for ; n < min(size, len(at)); n++ {
+		for ; n < min(size, b.partLen(), len(at)); n++ {
 			if t.spanAt(t.owner(t.hash(b.item(at[n])))) != v {
 				break
 			}
@@ -106,6 +151,7 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 		if err := copied.search(v); err != nil {
 			return left, err
 		}
+		b.partEnds(&copied, false)
 		for k, i := range at[:n] {
 			if copied.results[k] == unfinished {
 				left = append(left, i)
@@ -118,8 +164,22 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 		}
 		at = at[n:]
 	}
-	b.add(copied.counts)
 	return left, nil
+}
+
+// searchParts answers the items, whose homes are in the span of a rank, one part after the other.
+func (b *batch) searchParts(rank int, served bool) error {
+	for from, n := 0, len(b.results); from < n; {
+		to := min(n, from+b.partLen())
+		part := b.part(from, to)
+		if err := part.search(b.t.spanAt(rank)); err != nil {
+			b.add(part.counts)
+			return err
+		}
+		b.partEnds(&part, served)
+		from = to
+	}
+	return nil
 }
 
 // search answers the items, whose homes are in v. Searches that leave v are unfinished.
@@ -206,12 +266,31 @@ func first(a, b error) error {
 }
 
 // Queued answers items through a queue.
-func (b *batch) Queued(at []int) error {
+func (b *batch) Queued(at []int) error { return b.queued(at, false) }
+
+func (b *batch) queued(at []int, served bool) error {
 	s, err := b.t.session()
-	if err == nil {
-		err = s.run(b, at)
-		b.t.sessions.Give(s, err != nil)
+	if err != nil {
+		return err
 	}
+	n := len(at)
+	if at == nil {
+		n = len(b.results)
+	}
+	for from := 0; from < n && err == nil; {
+		to, part := min(n, from+b.partLen()), batch{}
+		if at == nil {
+			part = b.part(from, to)
+			err = s.run(&part, nil)
+		} else {
+			part = *b
+			part.counts = counts{}
+			err = s.run(&part, at[from:to])
+		}
+		b.partEnds(&part, served)
+		from = to
+	}
+	b.t.sessions.Give(s, err != nil)
 	return err
 }
 
@@ -224,6 +303,15 @@ func (b *batch) Kind() uint32 {
 }
 
 func (b *batch) Size(i int) (request, answer int) { return len(b.item(i)), 1 }
+
+// AtOnce keeps requests short while the table is small: its owners have it grow together then. One
+// that was far ahead of the others would have to move what is theirs.
+func (b *batch) AtOnce() int {
+	if !b.insert {
+		return math.MaxInt
+	}
+	return int(max(minAtOnce, b.t.newest().perRank/2))
+}
 
 func (b *batch) Pack(i int, to []uint64) { copy(to, b.item(i)) }
 
@@ -358,12 +446,14 @@ func (sp *space) elementAt(ref Ref) ([]uint64, error) {
 //
 //	| reference (36) | result (8) |
 //
-// Requests for elements by their references go to the ranks whose arenas have them.
+// Requests for elements by their references go to the ranks whose arenas have them, and requests to
+// move a table to all ranks.
 
 const (
 	kindFind uint32 = iota
 	kindFindOrPut
-	kindGet // the items are references, and the answers elements
+	kindGet  // the items are references, and the answers elements
+	kindMove // the item is the number of a table, of which the owner moves what it can address
 )
 
 const (
@@ -376,8 +466,11 @@ const (
 func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, error) {
 	t := sp.oldest.Load()
 	width, answerWidth := t.width, 1
-	if kind == kindGet {
+	switch kind {
+	case kindGet:
 		width, answerWidth = 1, width
+	case kindMove:
+		return sp.moveAsked(n, request, answer)
 	}
 	b := &sp.shipped
 	b.t, b.items, b.insert, b.counts = t, request, kind == kindFindOrPut, counts{}
@@ -408,10 +501,10 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 	b.results, b.refs = b.results[:n], b.refs[:n]
 	clear(b.refs)
 	var err error
-	if v := t.spanOf(uint64(t.window.Rank()) * t.perRank); v != nil {
-		err = b.search(v)
+	if rank := t.window.Rank(); t.spanAt(rank) != nil {
+		err = b.searchParts(rank, true)
 	} else {
-		err = b.Queued(nil)
+		err = b.queued(nil, true)
 	}
 	for i, r := range b.results {
 		if r == Full && (b.noSlot > 0 || !t.newest().last) {
@@ -420,7 +513,6 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 		answer[i] = uint64(b.refs[i])<<resultBits | uint64(r)
 	}
 	t.tally.addServed(&b.counts)
-	t.tend(&b.counts, b.insert, true)
 	return n, err
 }
 

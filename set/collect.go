@@ -134,7 +134,7 @@ func (old *space) rebuild(ctx context.Context, cfg ElementsConfig,
 // move puts this rank's buckets of old into t, and returns how many these were.
 func (old *space) move(ctx context.Context, t *table,
 	keep func(bucket uint64) (bool, error)) (moved uint64, err error) {
-	b := batch{t: t, insert: true, results: make([]Result, growRun)}
+	b := batch{t: t, insert: true, moves: true, results: make([]Result, growRun)}
 	flush := func() error {
 		moved += uint64(len(b.items))
 		if err := old.hashAll(&b); err != nil {

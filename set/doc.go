@@ -163,7 +163,11 @@
 // as the one before it, or four times while it takes little of MaxBytes, and the last one takes
 // what MaxBytes leaves. Their windows are made at the start. An insertion whose search is long
 // counts a sample of buckets; where 0.8 of them are occupied, or a search comes to its limit, the
-// table moves to the next one. All calls go on.
+// table moves to the next one. All calls go on. A batch looks after each part of it, of 16 items or
+// a 64th of the buckets of a rank, and the next part begins at the oldest table that there is then.
+// So does a rank that answers a request. A batch may have more items than the table has buckets.
+// Of its insertions half as many are shipped at a time as a rank has buckets, so that all ranks
+// come to the next table at about the same time.
 //
 // Where a set shares memory with others it asks before a table takes memory ([Config].MayGrow). The
 // garbage collector runs when a table has moved, so that its memory is soon given back.
@@ -177,7 +181,10 @@
 //
 // An insertion that comes to a closed bucket moves a piece, and a batch 32 buckets for each of
 // its items. Finds move nothing. No call waits for another. When a rank finds all pieces marked,
-// its searches begin at the next table, and only then does it move pieces of that.
+// its searches begin at the next table, and only then does it move pieces of that. Where batches
+// are shipped each rank moves its own pieces. If the next table is full before others have moved
+// theirs, a batch sends them a request to do so, and a rank that answers one moves a piece of
+// theirs.
 //
 // A search begins at the oldest table that its rank does not know to have moved. Where it comes to
 // a closed bucket, or to its limit, it continues in the next table, from the home there. Why is it

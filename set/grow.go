@@ -25,6 +25,14 @@ const (
 	// it would have searches so long that they leave the memory of their rank.
 	longPerSample   = 16
 	samplesPerTable = 16
+	// partsPerTable is how many parts of batches fill a rank's part of a table, of minPart items at
+	// least.
+	partsPerTable, minPart = 64, 16
+	// minAtOnce is how many insertions of a batch are shipped at a time at least.
+	minAtOnce = 256
+	// endless is how many buckets a search examines in a table that moves, unless it was so full
+	// that too few buckets are closed: one in a million where it was 0.9 full.
+	endless = 1 << 10
 	// sampleBuckets is how many buckets are counted then, and 16 times as many if these are full.
 	sampleBuckets = 2048
 
@@ -37,6 +45,10 @@ const (
 	// longer to fill a set that grows, as searches go on in two tables while one moves.
 	movedPerItem = 32
 )
+
+// partLen is how many items a batch searches for until it looks whether the table is to grow, so
+// that there are samples enough while several batches fill it.
+func (sp *space) partLen() int { return int(max(minPart, sp.newest().perRank/partsPerTable)) }
 
 // pieceLen is how many buckets a piece of a table has.
 func (t *table) pieceLen() uint64 {
@@ -344,6 +356,124 @@ func (t *table) tend(c *counts, insert, served bool) {
 	}
 }
 
+// press has a table move at once, all of it, if the next one is full as well, which no rank moves
+// before, or if searches pass the whole table. c are the counts of a part of a batch. The owners of
+// what this rank cannot address are asked to move it. Who answers a request must not ask: it moves
+// a piece by one-sided operations.
+func (t *table) press(c *counts, served bool) {
+	t = t.moves()
+	next := t.following.Load()
+	if next == nil || c.longest < longSearch {
+		return
+	}
+	full := !next.last && next.sampleDue(c) && next.isFull()
+	if !full && c.longest < min(t.limit, endless) {
+		return
+	}
+	done, err := t.help(math.MaxUint64, !served && !t.batches.Ships())
+	switch {
+	case done || err != nil:
+	case served:
+		_, _ = t.help(1, true)
+	case t.ask() == nil:
+		_, _ = t.help(1, false)
+	}
+}
+
+// askedPieces is how many pieces an owner moves for one request, so that others wait a short time.
+const askedPieces = 64
+
+// asking is a request to owners that they move what they have of a table, a core.Ops.
+type asking struct {
+	t     *table
+	ranks []int
+	again []int // that have something left
+}
+
+// ask has the owners of memory that this process cannot address move their pieces.
+func (t *table) ask() error {
+	a := asking{t: t}
+	for rank := range t.job.Size() {
+		if t.regions.Here(rank) == nil {
+			a.ranks = append(a.ranks, rank)
+		}
+	}
+	for len(a.ranks) > 0 {
+		a.again = nil
+		requests, err := t.batches.Ask(context.Background(), len(a.ranks), &a)
+		t.tally.add(&counts{queues: requests})
+		if err != nil {
+			return err
+		}
+		a.ranks = a.again
+	}
+	return nil
+}
+
+// Owners gives the ranks that are asked.
+func (a *asking) Owners(owners []int32) {
+	for i, rank := range a.ranks {
+		owners[i] = int32(rank)
+	}
+}
+
+// Direct and Queued are for ranks that cannot be asked: small calls move what they have.
+func (a *asking) Direct(_, left []int) ([]int, error) { return left, nil }
+
+func (a *asking) Queued([]int) error { return nil }
+
+// Kind, Size, Pack and Unpack describe a request; see moveAsked.
+func (a *asking) Kind() uint32 { return kindMove }
+
+func (a *asking) Size(int) (request, answer int) { return 1, 1 }
+
+func (a *asking) Pack(_ int, to []uint64) { to[0] = uint64(a.t.gen) }
+
+func (a *asking) Unpack(rank, _ int, from []uint64) (words int, again bool, err error) {
+	if from[0] > 1 {
+		return 0, false, core.ErrDisorder
+	}
+	if from[0] == 1 {
+		a.again = append(a.again, rank)
+	}
+	return 1, false, nil
+}
+
+// moveAsked answers a request to move this rank's part of a table: 1 if a part of it is left to
+// move that another request would move.
+func (sp *space) moveAsked(n int, request, answer []uint64) (words int, err error) {
+	if n != 1 || len(request) != 1 || request[0] >= uint64(len(sp.tables)-1) || len(answer) < 1 {
+		return 0, fmt.Errorf("set: a request to move tables has %d words and room for %d; run the "+
+			"same program on every rank", len(request), len(answer))
+	}
+	answer[0] = 0
+	t := sp.oldest.Load()
+	for t = t.moves(); uint64(t.gen) < request[0]; t = t.moves() {
+		// The rank that asks has found that this table has moved.
+		if done, err := t.help(1, false); !done || err != nil {
+			return 1, err
+		}
+		t = sp.oldest.Load()
+	}
+	if uint64(t.gen) > request[0] {
+		return 1, nil
+	}
+	t.progress.wanted.Store(true)
+	ready, err := t.prepare(math.MaxUint64)
+	if !ready || err != nil {
+		return 1, err
+	}
+	t.progress.moving.Store(true)
+	if done, err := t.help(askedPieces, false); done || err != nil {
+		return 1, err
+	}
+	left, err := t.marks.unmoved(nil, t.job.Rank(), t.piecesPerRank(), t.gen)
+	if len(left) > 0 && !t.progress.stuck.Load() && !t.progress.lost.Load() {
+		answer[0] = 1
+	}
+	return 1, err
+}
+
 // sampleDue reports whether a call with a long search is a reason to count a sample. The first one
 // is.
 func (t *table) sampleDue(c *counts) bool {
@@ -442,7 +572,7 @@ func (t *table) movePiece(rank, piece int) error {
 	if err != nil {
 		return err
 	}
-	b := batch{t: next, insert: true, items: make([]uint64, 0, growRun)}
+	b := batch{t: next, insert: true, moves: true, items: make([]uint64, 0, growRun)}
 	begin := uint64(piece) * t.pieceLen()
 	end := min(begin+t.pieceLen(), t.perRank)
 	left := false

@@ -146,7 +146,7 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 		t := s.oldest.Load()
 		b := batch{t: t, items: words, results: results, insert: insert}
 		if t.flat != nil { // the batch is not divided
-			return b.ended(b.search(&t.span))
+			return b.ended(b.searchParts(0, false))
 		}
 		return b.run()
 	})

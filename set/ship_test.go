@@ -146,7 +146,8 @@ func TestBadRequests(t *testing.T) {
 			{words, kindFindOrPut, 1, []uint64{mine, mine}, room},
 			{words, kindFindOrPut, min(math.MaxUint32, math.MaxInt), []uint64{mine}, room},
 			{words, kindFindOrPut, 1, []uint64{mine}, nil},
-			{words, kindGet + 1, 1, []uint64{mine}, room},
+			{words, kindMove + 1, 1, []uint64{mine}, room},
+			{words, kindMove, 1, []uint64{0}, room}, // there is no table after it
 			{words, kindFindOrPut, 1, []uint64{mine | occupied}, room},
 			{words, kindFindOrPut, 1, []uint64{theirs}, room},
 			{pairs, kindFind, 1, []uint64{1}, room},

@@ -145,9 +145,11 @@ func (t *table) fullError(noArena bool) *FullError {
 func (b *batch) ended(err error) error {
 	b.t.tally.add(&b.counts)
 	if err != nil && ignoreLost(err) == nil {
-		b.longest = max(b.longest, longSearch) // it has come to memory that is lost
+		b.longest, b.tended = max(b.longest, longSearch), false // it has come to lost memory
 	}
-	b.t.tend(&b.counts, b.insert, false)
+	if !b.tended {
+		b.t.tend(&b.counts, b.insert, false)
+	}
 	if err == nil && b.full > 0 {
 		err = b.t.newest().fullError(b.noSlot > 0)
 	}
