@@ -61,14 +61,21 @@ func (h *inheritance) mine(runs uint64) uint64 { return runs<<runsAt | uint64(h.
 // runsOf is how many runs an owner has together.
 func runsOf(owner uint64) uint64 { return owner >> runsAt & runsMask }
 
-// inherit takes over the runs of a member that has ended.
+// inherit takes over the runs of a member that has ended. It may have ended before it moved the
+// counter over the last one.
 func (h *inheritance) inherit(a *arenas, member int) error {
 	ctx := context.Background()
 	taken, err := a.counter.Load(ctx, 0, cellTaken)
-	for run := uint64(0); run < taken/a.run && err == nil; {
+	for run := uint64(0); run <= taken/a.run && err == nil; {
 		var owner uint64
 		if owner, err = h.owners.Load(ctx, 0, int(run)); err != nil {
 			break
+		}
+		if run == taken/a.run && owner != 0 {
+			_, err = a.counter.CompareAndSwap(ctx, 0, cellTaken, taken, taken+runsOf(owner)*a.run)
+			if err != nil {
+				break
+			}
 		}
 		if owner&fullRun == 0 && owner&ownerMask == uint64(member)+1 {
 			_, err = h.owners.CompareAndSwap(ctx, 0, int(run), owner, h.mine(runsOf(owner)))
