@@ -100,12 +100,12 @@ func (b *batch) Owners(owners []int32) {
 
 // Direct makes those calls that can be made in memory that this process addresses.
 func (b *batch) Direct(indices, left []int) ([]int, error) {
-	return b.m.directBatch(b.calls, indices, left), nil
+	return b.m.directBatch(b.calls, indices, left, false), nil
 }
 
 // Queued makes calls through a queue.
 func (b *batch) Queued(indices []int) error {
-	b.m.queued(b.calls, indices)
+	b.m.queued(b.calls, indices, false)
 	return nil
 }
 
@@ -203,6 +203,9 @@ const maxKeptBytes = 1 << 10
 
 // answer makes calls that another rank has shipped.
 func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, err error) {
+	if kind == kindMove {
+		return m.answerMove(n, request, answer)
+	}
 	if kind != 0 || n < 0 || n > len(request) {
 		return 0, errBadRequest
 	}
@@ -222,9 +225,9 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 		return 0, errBadRequest
 	}
 	if !m.batches.Any {
-		m.queued(calls, nil)
-	} else if left := m.directBatch(calls, nil, nil); len(left) > 0 {
-		m.queued(calls, left)
+		m.queued(calls, nil, true)
+	} else if left := m.directBatch(calls, nil, nil, true); len(left) > 0 {
+		m.queued(calls, left, true)
 	}
 	m.tally.Add(0, &Counts{Served: uint64(n)})
 	for i := range calls { // room is what heads leave for values

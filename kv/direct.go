@@ -363,7 +363,7 @@ func (m *Map) direct(c *Call) (made bool) {
 	if made {
 		l.made[c.Kind]++
 	}
-	m.unlock(l)
+	m.unlock(l, true)
 	return made
 }
 
@@ -381,7 +381,7 @@ const (
 type directCalls [callsInAll]directCall
 
 // unlock unlocks a lane, and has the table moved if a key was put far from its home.
-func (m *Map) unlock(l *lane) {
+func (m *Map) unlock(l *lane, oneSided bool) {
 	far := l.farHash
 	l.farHash = 0
 	l.mu.Unlock()
@@ -389,7 +389,7 @@ func (m *Map) unlock(l *lane) {
 		return
 	}
 	_ = m.withSession(func(s *session) error {
-		s.farHash = far
+		s.farHash, s.oneSided = far, oneSided
 		s.maintain()
 		return nil
 	})
@@ -397,7 +397,8 @@ func (m *Map) unlock(l *lane) {
 
 // directBatch makes those calls that it can, of the calls with the given indices, or of all for
 // nil. The rest is appended to left; the memory that it needs is prefetched as well.
-func (m *Map) directBatch(calls []Call, indices, left []int) []int {
+func (m *Map) directBatch(calls []Call, indices, left []int,
+	oneSided bool) []int {
 	n := len(indices)
 	if indices == nil {
 		n = len(calls)
@@ -409,7 +410,7 @@ func (m *Map) directBatch(calls []Call, indices, left []int) []int {
 		}
 		left = m.directPart(calls, indices, next, min(next+callsOfLane, n), l, left)
 		clear(l.calls[:]) // it is kept, and the calls are not
-		m.unlock(l)
+		m.unlock(l, oneSided)
 	}
 	return left
 }

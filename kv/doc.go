@@ -190,6 +190,9 @@
 //	present    find-or-put of the frozen word into the next table; then the old slot is
 //	           swapped for moved; then the word in the next table is thawed
 //
+// A batch of a map whose batches are shipped asks the other ranks, by requests, to move the slots
+// that are in their memory, and waits for the answers as for those of its calls (asked.go).
+//
 // A later generation uses the same memory. In it, moved words of earlier generations are empty. A
 // search that finds a moved slot and not its key follows it to the next table. A write
 // that then finds an empty slot first swaps this slot for moved. A write that finds its key frozen

@@ -164,6 +164,9 @@ func (s *session) move(ctx context.Context, now state, parts []int, whole bool) 
 func (s *session) finishMove(ctx context.Context, now state) error {
 	m := s.m
 	from, _ := m.tables(now)
+	if m.partsLeft(from) > 0 {
+		s.ask(now)
+	}
 	for left := m.partsLeft(from); left > 0; left = m.partsLeft(from) {
 		if err := s.helpMove(now, left); err != nil {
 			return err

@@ -315,7 +315,7 @@ func (m *Map) make(c *Call) error {
 		return c.Err
 	}
 	calls := [1]Call{*c}
-	m.queued(calls[:], nil)
+	m.queued(calls[:], nil, true)
 	*c = calls[0]
 	return c.Err
 }

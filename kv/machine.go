@@ -661,6 +661,7 @@ type session struct {
 	farHash   uint64    // hash of a new key far from home, 0 for none
 	moved     rma.Stats // of other queues, on which it has had slots move
 	held      []hold    // of areas that requests in flight may change
+	oneSided  bool      // it ships no requests, as it answers one or makes a single call
 }
 
 // Close gives back the queue, and then what it holds.
@@ -723,6 +724,7 @@ func (m *Map) withSession(fn func(s *session) error) error {
 	}
 	before := *s.q.Stats()
 	s.counts, s.movingGen, s.writes, s.farHash, s.moved = Counts{}, 0, 0, 0, rma.Stats{}
+	s.oneSided = false
 	err = fn(s)
 	s.counts.Queues = s.q.Stats().Since(before)
 	s.counts.Queues.Add(s.moved)
@@ -734,9 +736,9 @@ func (m *Map) withSession(fn func(s *session) error) error {
 
 // queued makes the calls with the given indices, or all for nil, through a queue. If that is
 // aborted all these calls have the error, and may have been made.
-func (m *Map) queued(calls []Call, indices []int) {
+func (m *Map) queued(calls []Call, indices []int, oneSided bool) {
 	err := m.withSession(func(s *session) error {
-		s.calls = calls
+		s.calls, s.oneSided = calls, oneSided
 		return s.run(indices)
 	})
 	if err == nil {

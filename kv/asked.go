@@ -1,0 +1,162 @@
+package kv
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/farhash/farhash/internal/core"
+)
+
+// A batch that has a table move asks the other ranks to move the slots that are in their memory,
+// where batches are shipped. They work on their own memory then, all at the same time; over a
+// network a slot takes four round trips. Who asks looks at all slots afterwards, with a get for
+// each part.
+
+// kindMove is the kind of such a request. It has the state, and its answer says whether there is
+// more to do.
+const kindMove = 2
+
+// askedParts is how many parts a rank moves for one request, so that others wait a short time.
+const askedParts = 16
+
+// asking is a request to ranks that they move their slots: a core.Ops. This rank does the same
+// meanwhile.
+type asking struct {
+	s     *session
+	now   state
+	ranks []int
+	again []int // that have more to do
+}
+
+// ask has all ranks whose memory this process cannot address, and this one, move their slots. What
+// they leave is moved by requests. So its errors do not matter: they occur again.
+func (s *session) ask(now state) {
+	m := s.m
+	if s.oneSided || !m.batches.Ships() || m.batches.All {
+		return
+	}
+	a := asking{s: s, now: now}
+	for rank := range m.job.Size() {
+		if rank == m.job.Rank() || m.batches.At(rank) == nil {
+			a.ranks = append(a.ranks, rank)
+		}
+	}
+	for len(a.ranks) > 0 {
+		a.again = nil
+		requests, err := m.batches.Ask(context.Background(), len(a.ranks), &a)
+		s.moved.Add(requests)
+		if err != nil {
+			return
+		}
+		a.ranks = a.again
+	}
+}
+
+// Owners gives the ranks that are asked.
+func (a *asking) Owners(owners []int32) {
+	for i, rank := range a.ranks {
+		owners[i] = int32(rank)
+	}
+}
+
+// Direct and Queued have this rank move its own slots. Other ranks are here if they cannot answer.
+func (a *asking) Direct(at, left []int) ([]int, error) {
+	return left, a.Queued(at)
+}
+
+func (a *asking) Queued(at []int) error {
+	for _, i := range at {
+		if a.ranks[i] != a.s.m.job.Rank() {
+			continue
+		}
+		more, err := a.s.moveOwn(a.now)
+		if err != nil {
+			return err
+		}
+		if more {
+			a.again = append(a.again, a.ranks[i])
+		}
+	}
+	return nil
+}
+
+// Kind, Size, Pack and Unpack describe a request; see answerMove.
+func (a *asking) Kind() uint32 { return kindMove }
+
+func (a *asking) Size(int) (request, answer int) { return 1, 1 }
+
+func (a *asking) Pack(_ int, to []uint64) { to[0] = uint64(a.now) }
+
+func (a *asking) Unpack(rank, _ int, from []uint64) (words int, again bool, err error) {
+	if from[0] > 1 {
+		return 0, false, core.ErrDisorder
+	}
+	if from[0] == 1 {
+		a.again = append(a.again, rank)
+	}
+	return 1, false, nil
+}
+
+// answerMove answers a request to move slots of this rank: 1 if there are more of them.
+func (m *Map) answerMove(n int, request, answer []uint64) (words int, err error) {
+	if n != 1 || len(request) != 1 || len(answer) < 1 {
+		return 0, errBadRequest
+	}
+	answer[0] = 0
+	now, err := m.state(context.Background())
+	if err != nil || uint64(now) != request[0] || !now.moving() { // it has moved
+		return 1, err
+	}
+	more := false
+	err = m.withSession(func(s *session) (err error) {
+		more, err = s.moveOwn(now)
+		return err
+	})
+	if more && err == nil {
+		answer[0] = 1
+	}
+	return 1, err
+}
+
+// moveOwn moves up to askedParts parts that are in this rank's memory, and reports whether there
+// are more.
+func (s *session) moveOwn(now state) (more bool, err error) {
+	m := s.m
+	from, _ := m.tables(now)
+	if m.partsLeft(from) == 0 {
+		return false, nil
+	}
+	first := m.job.Rank() * int(from.parts)
+	todo, more := m.moves.of(now.gen(), first, first+int(from.parts), askedParts)
+	err = s.moveParts(now, len(todo), func() (part int, ok bool) {
+		if len(todo) == 0 {
+			return 0, false
+		}
+		part, todo = todo[0], todo[1:]
+		return part, true
+	})
+	if err != nil {
+		return false, fmt.Errorf("kv: moving slots that others have asked for: %w", err)
+	}
+	return more, nil
+}
+
+// of is up to n parts of a table, of some from first on, that this rank does not know to have
+// moved, and whether there are more.
+func (p *progress) of(gen uint64, first, end, n int) (parts []int, more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gen != gen || p.left == 0 {
+		return nil, false
+	}
+	for part := first; part < end; part++ {
+		if p.done[part] {
+			continue
+		}
+		if len(parts) == n {
+			return parts, true
+		}
+		parts = append(parts, part)
+	}
+	return parts, false
+}
