@@ -89,8 +89,7 @@ func (a *arena) keep(it item, u unitState) bool {
 	if !r.few.Load() || !a.change(it.number-a.first, u, heldBy(a.member, it.use, class)) {
 		return false
 	}
-	if !r.put(it, a.wanted(class)) {
-		// mark: others have filled a reserve
+	if !r.put(it, a.wanted(class)) { // others have filled it
 		a.change(it.number-a.first, heldBy(a.member, it.use, class), u)
 		return false
 	}
