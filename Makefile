@@ -190,7 +190,7 @@ cross-%: export GOARCH = $(word 2,$(subst -, ,$*))
 $(SYSTEMS:%=cross-%): cross-%:
 	$(GO) build $(VCS) -o bin/cross/ ./cmd/farhash
 	$(if $(filter $*,$(VETTED)),$(GO) vet ./...,$(GO) build $$($(GO) list -f $(library) ./...))
-	$(if $(filter windows%,$*),$(GO) -C eval vet ./...)
+	$(if $(filter darwin%,$(filter $*,$(VETTED))),$(GO) -C eval vet ./...)
 
 # What is no command, which would be linked.
 library = '{{if ne .Name "main"}}{{.ImportPath}}{{end}}'

@@ -60,7 +60,7 @@ func TestStoppedProcess(t *testing.T) {
 			if !known {
 				t.Skip("this system does not say how its kernel is answered")
 			}
-			if c.look(now); a.due == (bytes > 0) && now.Sub(time.Now()) > time.Hour {
+			if c.look(now); a.due == (bytes > 0) && time.Until(now) > time.Hour {
 				break
 			}
 		}
