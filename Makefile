@@ -77,7 +77,7 @@ test: setup ## install what the tests need and run them once: five minutes
 # Some stages build in copies of the tree. With -trimpath what is compiled for one tree serves all.
 ci nightly: export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
-ci: setup ## run what a change has to pass: 35 minutes
+ci: setup ## run what a change has to pass: 30 minutes
 	$(STAGES) -beside 2 $(CI)
 
 # It notes the commit, from which CI counts what differs.

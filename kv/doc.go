@@ -46,8 +46,9 @@
 // compares slot and seal with what they were before. Like a compare-and-swap it needs that the item
 // is not used 32,768 times during the call. However long a call is stopped, tables that move
 // meanwhile lose nothing. Over a network, calls that find no key read the state of the map once
-// more, one for all of a batch, if their gets of slots took more than twice as long as the fastest
-// one: else the table cannot have moved twice meanwhile.
+// more, one for all of a batch, if their gets of slots took more than three times as long as the
+// fastest one: else the table cannot have moved twice meanwhile, if all hosts are about as far from
+// each other.
 //
 // # Counters
 //

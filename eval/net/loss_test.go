@@ -13,7 +13,7 @@ import (
 // Where messages are lost, a batch of a map takes as long as one of a cache, and with growth three
 // times as long on average.
 func TestLoss(t *testing.T) {
-	l := &loss{ranks: 2, lose: 100, batch: 256, batches: 20, depth: 64,
+	l := &loss{ranks: 2, lose: 100, batch: 256, batches: 60, depth: 64,
 		roundTrip: 20 * time.Millisecond, resend: 200 * time.Millisecond}
 	mean, longest := map[string]float64{}, map[string]float64{}
 	err := local.Run(1, func(job rma.Job) error {
