@@ -181,8 +181,9 @@ func lose(a *actor) error {
 	return q.Close()
 }
 
-// pause has a rank stop itself, and another one has it go on after more than the time for which
-// a host may be out of reach. All use each other's memory before and after.
+// pause has rank 2 stop another one, and have it go on after more than the time for which a host
+// may be out of reach. A rank that stopped itself after a barrier might stop before it had told
+// the others that all have come. All use each other's memory before and after.
 func pause(a *actor) error {
 	var victim int
 	if _, err := fmt.Sscan(strings.Split(a.argument, ",")[0], &victim); err != nil {
@@ -202,11 +203,8 @@ func pause(a *actor) error {
 	if err := errors.Join(err, a.job.Barrier(a.ctx)); err != nil {
 		return err
 	}
-	switch a.job.Rank() {
-	case victim:
-		err = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	case 2:
-		err = awaitStop(a.ctx, int(pid))
+	if a.job.Rank() == 2 {
+		err = errors.Join(syscall.Kill(int(pid), syscall.SIGSTOP), awaitStop(a.ctx, int(pid)))
 		time.Sleep(4 * shortSilence) // what the others must survive
 		err = errors.Join(err, syscall.Kill(int(pid), syscall.SIGCONT))
 	}
