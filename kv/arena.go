@@ -392,13 +392,21 @@ func (a *arena) giveBackTo(l *lane, it item) {
 // false, and has done nothing, if the item's state has changed.
 func (a *arena) recycle(it item, u unitState, to *lane) bool {
 	it = it.nextUse()
-	if a.keep(it, u) {
-		return true
+	class, unit := u.class(), it.number-a.first
+	if r := &a.reserves[class]; r.few.Load() {
+		held := heldBy(a.member, it.use, class)
+		if !a.change(unit, u, held) {
+			return false
+		}
+		if r.put(it, a.wanted(class)) {
+			return true
+		}
+		u = held // others have filled it
 	}
-	if !a.change(it.number-a.first, u, newUnitState(it.use, u.class(), freeItem)) {
+	if !a.change(unit, u, newUnitState(it.use, class, freeItem)) {
 		return false
 	}
-	to.free[u.class()].push(it)
+	to.free[class].push(it)
 	return true
 }
 

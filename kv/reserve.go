@@ -81,21 +81,6 @@ func (a *arena) fillReserve(class int, l *lane) {
 	}
 }
 
-// keep adds an item in state u, whose use has ended, to the reserve of its class. It returns false,
-// and has done nothing, if that has enough, or the state has changed.
-func (a *arena) keep(it item, u unitState) bool {
-	class := u.class()
-	r := &a.reserves[class]
-	if !r.few.Load() || !a.change(it.number-a.first, u, heldBy(a.member, it.use, class)) {
-		return false
-	}
-	if !r.put(it, a.wanted(class)) { // others have filled it
-		a.change(it.number-a.first, heldBy(a.member, it.use, class), u)
-		return false
-	}
-	return true
-}
-
 // closeReserves leaves what a process keeps to the others that share the items.
 func (a *arena) closeReserves() {
 	if a == nil || a.shared == nil {
