@@ -19,15 +19,6 @@ const kindMove = 2
 // askedParts is how many parts a rank moves for one request, so that others wait a short time.
 const askedParts = 16
 
-// asking is a request to ranks that they move their slots: a core.Ops. This rank does the same
-// meanwhile.
-type asking struct {
-	s     *session
-	now   state
-	ranks []int
-	again []int // that have more to do
-}
-
 // ask has all ranks whose memory this process cannot address, and this one, move their slots. What
 // they leave is moved by requests. So its errors do not matter: they occur again.
 func (s *session) ask(now state) {
@@ -35,66 +26,20 @@ func (s *session) ask(now state) {
 	if s.oneSided || !m.batches.Ships() || m.batches.All {
 		return
 	}
-	a := asking{s: s, now: now}
+	var ranks []int
 	for rank := range m.job.Size() {
 		if rank == m.job.Rank() || m.batches.At(rank) == nil {
-			a.ranks = append(a.ranks, rank)
+			ranks = append(ranks, rank)
 		}
 	}
-	for len(a.ranks) > 0 {
-		a.again = nil
-		requests, err := m.batches.Ask(context.Background(), len(a.ranks), &a)
-		s.moved.Add(requests)
-		if err != nil {
-			return
-		}
-		a.ranks = a.again
-	}
-}
-
-// Owners gives the ranks that are asked.
-func (a *asking) Owners(owners []int32) {
-	for i, rank := range a.ranks {
-		owners[i] = int32(rank)
-	}
-}
-
-// Direct and Queued have this rank move its own slots. Other ranks are here if they cannot answer.
-func (a *asking) Direct(at, left []int) ([]int, error) {
-	return left, a.Queued(at)
-}
-
-func (a *asking) Queued(at []int) error {
-	for _, i := range at {
-		if a.ranks[i] != a.s.m.job.Rank() {
-			continue
-		}
-		more, err := a.s.moveOwn(a.now)
-		if err != nil {
-			return err
-		}
-		if more {
-			a.again = append(a.again, a.ranks[i])
-		}
-	}
-	return nil
-}
-
-// Kind, Size, Pack and Unpack describe a request; see answerMove.
-func (a *asking) Kind() uint32 { return kindMove }
-
-func (a *asking) Size(int) (request, answer int) { return 1, 1 }
-
-func (a *asking) Pack(_ int, to []uint64) { to[0] = uint64(a.now) }
-
-func (a *asking) Unpack(rank, _ int, from []uint64) (words int, again bool, err error) {
-	if from[0] > 1 {
-		return 0, false, core.ErrDisorder
-	}
-	if from[0] == 1 {
-		a.again = append(a.again, rank)
-	}
-	return 1, false, nil
+	requests, _ := m.batches.Ask(context.Background(), ranks, core.Question{Kind: kindMove,
+		About: uint64(now), Here: func(rank int) (more bool, err error) {
+			if rank != m.job.Rank() { // it cannot answer
+				return false, nil
+			}
+			return s.moveOwn(now)
+		}})
+	s.moved.Add(requests)
 }
 
 // answerMove answers a request to move slots of this rank: 1 if there are more of them.

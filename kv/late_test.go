@@ -56,6 +56,18 @@ func paused(m *Map, key []byte, at stage) (*session, *mover, error) {
 	return s, v, runUntil(s.q, v, func() bool { return v.stage == at })
 }
 
+// arrived is a mover of the part of a key that has stopped when the key has left its old slot, and
+// is frozen in the next table.
+func arrived(m *Map, key []byte) (*session, *mover, error) {
+	s, v, err := paused(m, key, stagePlace)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, v, runUntil(s.q, v, func() bool {
+		return v.stage == stageSwap && v.new == v.doneWord
+	})
+}
+
 // giveBack gives a session back that has ended, and what it holds.
 func giveBack(s *session) {
 	for _, h := range s.held {
@@ -351,10 +363,7 @@ func moveInOrder(m *Map, slots ...uint64) error {
 // lateThaw has a put come when its key has moved, before that is thawed in the next table.
 func lateThaw() error {
 	return alone(func(m *Map, key []byte) error {
-		s, v, err := paused(m, key, stagePlace)
-		err = errors.Join(err, runUntil(s.q, v, func() bool {
-			return v.stage == stageSwap && v.new == v.doneWord
-		}))
+		s, v, err := arrived(m, key)
 		_, e := m.Put(key, []byte("new"))
 		err = errors.Join(err, e, has(m, key, "new"), runUntil(s.q, v, never), has(m, key, "new"))
 		giveBack(s)
@@ -366,10 +375,7 @@ func lateThaw() error {
 // again so many tables later that the frozen word is the same, and has not left its old slot.
 func lateThaws() error {
 	return alone(func(m *Map, key []byte) error {
-		s, v, err := paused(m, key, stagePlace)
-		err = errors.Join(err, runUntil(s.q, v, func() bool {
-			return v.stage == stageSwap && v.new == v.doneWord
-		}))
+		s, v, err := arrived(m, key)
 		writer, e := m.session()
 		if err = errors.Join(err, e); err != nil {
 			return err
@@ -397,10 +403,7 @@ func lateThaws() error {
 // slot.
 func lateArrival() error {
 	return alone(func(m *Map, key []byte) error {
-		s, v, err := paused(m, key, stagePlace)
-		err = errors.Join(err, runUntil(s.q, v, func() bool {
-			return v.stage == stageSwap && v.new == v.doneWord
-		}))
+		s, v, err := arrived(m, key)
 		writer, e := m.session()
 		if err = errors.Join(err, e); err != nil {
 			return err
@@ -446,10 +449,7 @@ func (m *Map) atSlot(t *table, slot, want uint64) error {
 // lateSweep sweeps when a key has moved, and others of the table have not.
 func lateSweep() error {
 	return alone(func(m *Map, key []byte) error {
-		s, v, err := paused(m, key, stagePlace)
-		err = errors.Join(err, runUntil(s.q, v, func() bool {
-			return v.stage == stageSwap && v.new == v.doneWord
-		}))
+		s, v, err := arrived(m, key)
 		n, e := m.swept(context.Background())
 		if n != 0 {
 			err = errors.Join(err, fmt.Errorf("%d items are found that are in use", n))

@@ -383,60 +383,19 @@ func (t *table) press(c *counts, served bool) {
 // askedPieces is how many pieces an owner moves for one request, so that others wait a short time.
 const askedPieces = 64
 
-// asking is a request to owners that they move what they have of a table, a core.Ops.
-type asking struct {
-	t     *table
-	ranks []int
-	again []int // that have something left
-}
-
-// ask has the owners of memory that this process cannot address move their pieces.
+// ask has the owners of memory that this process cannot address move their pieces. Small calls move
+// those of owners that cannot be asked.
 func (t *table) ask() error {
-	a := asking{t: t}
+	var ranks []int
 	for rank := range t.job.Size() {
 		if t.regions.Here(rank) == nil {
-			a.ranks = append(a.ranks, rank)
+			ranks = append(ranks, rank)
 		}
 	}
-	for len(a.ranks) > 0 {
-		a.again = nil
-		requests, err := t.batches.Ask(context.Background(), len(a.ranks), &a)
-		t.tally.add(&counts{queues: requests})
-		if err != nil {
-			return err
-		}
-		a.ranks = a.again
-	}
-	return nil
-}
-
-// Owners gives the ranks that are asked.
-func (a *asking) Owners(owners []int32) {
-	for i, rank := range a.ranks {
-		owners[i] = int32(rank)
-	}
-}
-
-// Direct and Queued are for ranks that cannot be asked: small calls move what they have.
-func (a *asking) Direct(_, left []int) ([]int, error) { return left, nil }
-
-func (a *asking) Queued([]int) error { return nil }
-
-// Kind, Size, Pack and Unpack describe a request; see moveAsked.
-func (a *asking) Kind() uint32 { return kindMove }
-
-func (a *asking) Size(int) (request, answer int) { return 1, 1 }
-
-func (a *asking) Pack(_ int, to []uint64) { to[0] = uint64(a.t.gen) }
-
-func (a *asking) Unpack(rank, _ int, from []uint64) (words int, again bool, err error) {
-	if from[0] > 1 {
-		return 0, false, core.ErrDisorder
-	}
-	if from[0] == 1 {
-		a.again = append(a.again, rank)
-	}
-	return 1, false, nil
+	requests, err := t.batches.Ask(context.Background(), ranks,
+		core.Question{Kind: kindMove, About: uint64(t.gen)})
+	t.tally.add(&counts{queues: requests})
+	return err
 }
 
 // moveAsked answers a request to move this rank's part of a table: 1 if a part of it is left to

@@ -107,7 +107,7 @@ func TestAsk(t *testing.T) {
 				b.line.choice.MinBatch = 100 // as on a fast network
 			}
 			var asked, run question
-			if _, err := b.Ask(ctx, 1, &asked); err != nil {
+			if _, err := b.ask(ctx, 1, &asked); err != nil {
 				return err
 			}
 			if _, err := b.Run(ctx, 1, &run); err != nil {
@@ -126,5 +126,58 @@ func TestAsk(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// A question comes to a rank until it has no more to do, and what cannot be asked is done here.
+func TestQuestion(t *testing.T) {
+	for _, access := range []ship.Access{ship.Shipped, ship.OneSided} {
+		options := local.Options{Hidden: true, Carries: true}
+		err := local.RunWith(options, 2, func(job rma.Job) error {
+			ctx, left := context.Background(), 3 // requests that a rank has to do
+			w, err := job.NewWindow(ctx, rma.Spec{Name: "test", Words: 1})
+			if err != nil {
+				return err
+			}
+			var b Batches
+			err = b.Open(ctx, job, w, Config{Access: access,
+				Answer: func(kind uint32, _ int, request, answer []uint64) (int, error) {
+					if left--; kind != 7 || request[0] != 41 {
+						return 0, ErrDisorder
+					}
+					answer[0] = uint64(min(left, 1))
+					return 1, nil
+				}})
+			if err != nil {
+				return err
+			}
+			here := map[int]int{}
+			if job.Rank() == 0 {
+				q := Question{Kind: 7, About: 41, Here: func(rank int) (bool, error) {
+					here[rank]++
+					return here[rank] < 3, nil
+				}}
+				if _, err := b.Ask(ctx, []int{0, 1}, q); err != nil {
+					return err
+				}
+				wanted := 0
+				if access == ship.OneSided {
+					wanted = 3
+				}
+				if here[1] != wanted {
+					return fmt.Errorf("the part of rank 1 was done here %d times", here[1])
+				}
+			}
+			if err := job.Barrier(ctx); err != nil {
+				return err
+			}
+			if done := left == 0; job.Rank() == 1 && done != (access == ship.Shipped) {
+				return fmt.Errorf("rank 1 has %d requests left", left)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%v: %v", access, err)
+		}
 	}
 }

@@ -70,9 +70,9 @@ func (b *Batches) Run(ctx context.Context, n int, ops Ops) (requests rma.Stats, 
 	return b.ship(ctx, n, ops, b.line.choice.MinBatch)
 }
 
-// Ask is Run for operations that only requests are good for: a single one is shipped too, unless
+// ask is Run for operations that only requests are good for: a single one is shipped too, unless
 // this process can address the memory. Nothing is, where Ships says so.
-func (b *Batches) Ask(ctx context.Context, n int, ops Ops) (requests rma.Stats, err error) {
+func (b *Batches) ask(ctx context.Context, n int, ops Ops) (requests rma.Stats, err error) {
 	if !b.Ships() {
 		return requests, b.Own(n, ops)
 	}
