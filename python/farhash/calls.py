@@ -173,7 +173,6 @@ class InMap(Pickled):
             if not self._sweep():
                 self._count_full()
                 return
-            self._map = None  # a map that was full may stay so for the process that has opened it
             try:
                 self.table.put(key, value)
             except FullError:
