@@ -89,9 +89,9 @@
 // paths count no other paths. In models of mutual exclusion the steps of a process that has asked
 // are fair, and asking itself is not. A name is one of an action, or of several with parameters, as
 // in Model.Actions: "enter" is of "enter 0" and "enter 1", and is taken if one of them is. To be
-// fair to each process, name each. An action that leaves the state as it is counts as one that can
-// be taken, and is taken; in TLA+ it is neither, as WF and SF there are of steps that change
-// something. Leave such an action out of Fair to have that. A name that no state takes is without
+// fair to each process, name each. An action that leaves the state as it is counts: it can be
+// taken, and it is taken. In TLA+ it does not count, because WF and SF speak of steps that change
+// something. If you want that, leave such an action out of Fair. A name that no state takes has no
 // effect, and the report warns of it.
 //
 // Where processes take a lock from each other, weak fairness is not enough. Another process may

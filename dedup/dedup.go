@@ -22,8 +22,8 @@ type Config struct {
 	Records uint64
 	// Exact stores the bytes of every distinct record, and compares them.
 	Exact bool
-	// Compared says what the records are that this filter is given, such as Format.Compared. Save
-	// writes it into the file, and Load refuses a file that has something else.
+	// Compared names the part of a line that is a record, as Format.Compared does. Save writes it
+	// into the file, and Load refuses a file with another one.
 	Compared string
 	// Count stores how often each record was seen, and its bytes, for Counts. It implies Exact.
 	Count bool

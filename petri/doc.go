@@ -69,8 +69,8 @@
 //   - places with a capacity, except 0, which some editors write for none;
 //   - elements and attributes that are named neither in the standard nor above,
 //     because nobody here knows whether they change the net;
-//   - transitions of which some are timed or have another priority than the
-//     others; an arc whose name is a number other than its weight;
+//   - a transition that is timed, or has a priority, unless all are alike in that;
+//     an arc whose name is a number other than its weight;
 //   - nodes and pages without an id, or with one that is taken;
 //   - arcs and references to what is not in the file, or is of the wrong sort,
 //     and references that lead in a circle;

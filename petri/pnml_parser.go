@@ -208,8 +208,8 @@ func (p *parser) passOver(e xml.StartElement) error {
 	}
 }
 
-// misplaced refuses what makes a net coloured, and what is part of a net but stands where nobody
-// reads it.
+// misplaced refuses elements of coloured nets, and elements of a net in a place where nobody reads
+// them.
 func (p *parser) misplaced(e xml.StartElement) error {
 	switch e.Name.Local {
 	case "hlinitialMarking", "hlinscription", "declaration", "structure", "condition":

@@ -50,8 +50,8 @@ func TestDedupQuotes(t *testing.T) {
 	o.has(t, exitFailure, "record 1: field 1 begins with a quote; give --csv if quotes enclose")
 }
 
-// TestDedupSeenOf: a file of --seen is of what was compared, and is refused where something else
-// is. It stays as it was.
+// TestDedupSeenOf: a file of --seen that was made with --field 1 is refused with any other field or
+// with whole lines, and stays as it was.
 func TestDedupSeenOf(t *testing.T) {
 	seen := filepath.Join(t.TempDir(), "seen")
 	const in = "a\tb\nc\td\n"

@@ -44,8 +44,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// A lock that was removed by the process that had it keeps nobody out, so it is none. What a killed
-// process has left behind is taken, and what is no lock is refused and stays.
+// Hold takes a lock file that a killed process has left behind. If the process that held the lock
+// removes the file meanwhile, Hold makes another one. A file that is no lock is refused, and stays.
 func TestHoldLeftBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	old, err := os.Create(path + lockSuffix)

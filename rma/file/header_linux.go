@@ -142,8 +142,8 @@ func (h *header) sound() error {
 	return nil
 }
 
-// openFile opens the file of a table to read and write it, or only to read it, and refuses what is
-// none. It reads without a mapping.
+// openFile opens the file of a table, to read and write it or only to read it. It refuses any other
+// file. It reads without a mapping.
 func openFile(path string, mode int, o options) (*mapped.File, header, error) {
 	var h header
 	// Without O_NONBLOCK a named pipe would wait for somebody to open its other end.

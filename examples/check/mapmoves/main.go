@@ -1,6 +1,6 @@
 // Command mapmoves checks how tables of the map, package kv, follow each other in the same memory,
 // while clients sleep for as long as they like, and die. It is spec/mapmoves.pml in Go. The names
-// are those of the code (areas.go, grow.go), with one slot in a table, whose key nobody writes.
+// are those of the code (areas.go, grow.go). A table has one slot. Nobody writes its key.
 //
 // Argument "wrong" is the protocol without holds, which loses the key.
 package main

@@ -142,7 +142,7 @@ func (s *state[C]) isFrozen() bool {
 	return !s.Moving || s.Slot[s.From]>>kindAt == empty || s.Slot[s.Into] != word
 }
 
-// there reports whether a search finds the key: in the table, or where it has moved to.
+// there reports whether a search finds the key, in the table or in the next one.
 func (s *state[C]) there() bool {
 	if at := s.Slot[s.From]; at>>kindAt != empty {
 		return true
