@@ -52,6 +52,7 @@ type arena struct {
 
 	mu      sync.Mutex // of a collection of marks, and of what follows
 	sweptAt uint64     // items handed out when the last sweep found nothing, 0 if none did
+	taken   uint64     // slots that it found to have an item, of all ranks
 	deadAt  int        // ranks then
 	gone    uint64     // keys that this process had deleted then
 	inVain  int        // calls since then for which a sweep was not due
@@ -585,7 +586,7 @@ const maxInVain = 64
 func (a *arena) due(dead int, gone uint64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	many := max(1, a.divided.Load()/shareDivisor)
+	many := max(1, a.taken/shareDivisor)
 	switch {
 	case a.sweptAt == 0, a.handedOut()-a.sweptAt >= many, a.deadAt != dead:
 		return true
@@ -596,11 +597,11 @@ func (a *arena) due(dead int, gone uint64) bool {
 	return false
 }
 
-// sweptNothing records that a sweep has found nothing.
-func (a *arena) sweptNothing(dead int, gone uint64) {
+// sweptNothing records that a sweep has found nothing, and the slots that it found to be taken.
+func (a *arena) sweptNothing(dead int, gone, taken uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sweptAt, a.deadAt, a.gone, a.inVain = a.handedOut(), dead, gone, 0
+	a.sweptAt, a.taken, a.deadAt, a.gone, a.inVain = a.handedOut(), taken, dead, gone, 0
 }
 
 // unswept reports whether items were adopted that a sweep may still find.

@@ -455,7 +455,7 @@ func (s *session) findItem(ctx context.Context, class int) error {
 		return err
 	}
 	if removedOnes < max(1, taken/shareDivisor) {
-		m.arena.sweptNothing(dead, gone)
+		m.arena.sweptNothing(dead, gone, taken)
 		return full
 	}
 	now, err := m.state(ctx)

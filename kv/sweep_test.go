@@ -134,14 +134,17 @@ func TestItemGivenBackMeanwhile(t *testing.T) {
 // rank that has deleted them, and soon where another one has.
 func TestRoomComesBack(t *testing.T) {
 	const slots, items = 256, 100
-	for deleter := range 2 {
-		cfg := Config{Slots: slots, MaxSlots: slots, Bytes: items * 64, MaxKey: 8, MaxValue: 8}
+	for at := range 4 { // small pairs and large ones
+		deleter, units := at%2, 1<<(at/2*8)
+		value := make([]byte, (units-1)*unitBytes)
+		cfg := Config{Slots: slots, MaxSlots: slots, Bytes: uint64(items * units * unitBytes),
+			MaxKey: 8, MaxValue: max(8, len(value))}
 		err := withMap(engines[1], 2, cfg, func(m *Map) error {
 			ctx, rank := context.Background(), m.job.Rank()
 			var full *FullError
 			n, err := 0, error(nil)
 			for ; rank == 0 && err == nil; n++ {
-				_, err = m.Put(numbered(n), nil)
+				_, err = m.Put(numbered(n), value)
 			}
 			if rank == 0 && (!errors.As(err, &full) || !full.Items || n != items+1) {
 				return fmt.Errorf("put %d: %w", n, err)
@@ -161,18 +164,18 @@ func TestRoomComesBack(t *testing.T) {
 			}
 			refused := 0
 			for err = full; errors.As(err, &full) && refused < 2*maxInVain; refused++ {
-				_, err = m.Put(numbered(n), nil)
+				_, err = m.Put(numbered(n), value)
 			}
 			if deleter == 0 && refused > 1 || refused > maxInVain+1 {
 				err = errors.Join(err, fmt.Errorf("%d puts are refused", refused-1))
 			}
 			for i := 1; i < items && err == nil; i++ {
-				_, err = m.Put(numbered(n+i), nil)
+				_, err = m.Put(numbered(n+i), value)
 			}
 			return errors.Join(err, m.Check(ctx))
 		})
 		if err != nil {
-			t.Errorf("rank %d deletes: %v", deleter, err)
+			t.Errorf("rank %d deletes, items of %d units: %v", deleter, units, err)
 		}
 	}
 }
