@@ -23,7 +23,7 @@ const askedParts = 16
 // they leave is moved by requests. So its errors do not matter: they occur again.
 func (s *session) ask(now state) {
 	m := s.m
-	if s.oneSided || !m.batches.Ships() || m.batches.All {
+	if !m.batches.Ships() || m.batches.All {
 		return
 	}
 	var ranks []int
@@ -37,7 +37,7 @@ func (s *session) ask(now state) {
 			if rank != m.job.Rank() { // it cannot answer
 				return false, nil
 			}
-			return s.moveOwn(now)
+			return s.moveOwn(now, askedParts)
 		}})
 	s.moved.Add(requests)
 }
@@ -54,7 +54,8 @@ func (m *Map) answerMove(n int, request, answer []uint64) (words int, err error)
 	}
 	more := false
 	err = m.withSession(func(s *session) (err error) {
-		more, err = s.moveOwn(now)
+		s.answering = true
+		more, err = s.moveOwn(now, askedParts)
 		return err
 	})
 	if more && err == nil {
@@ -63,16 +64,16 @@ func (m *Map) answerMove(n int, request, answer []uint64) (words int, err error)
 	return 1, err
 }
 
-// moveOwn moves up to askedParts parts that are in this rank's memory, and reports whether there
-// are more.
-func (s *session) moveOwn(now state) (more bool, err error) {
+// moveOwn moves up to so many parts that are in this rank's memory, and reports whether there are
+// more.
+func (s *session) moveOwn(now state, atMost int) (more bool, err error) {
 	m := s.m
 	from, _ := m.tables(now)
 	if m.partsLeft(from) == 0 {
 		return false, nil
 	}
 	first := m.job.Rank() * int(from.parts)
-	todo, more := m.moves.of(now.gen(), first, first+int(from.parts), askedParts)
+	todo, more := m.moves.of(now.gen(), first, first+int(from.parts), atMost)
 	err = s.moveParts(now, len(todo), func() (part int, ok bool) {
 		if len(todo) == 0 {
 			return 0, false
@@ -86,15 +87,18 @@ func (s *session) moveOwn(now state) (more bool, err error) {
 	return more, nil
 }
 
-// of is up to n parts of a table, of some from first on, that this rank does not know to have
-// moved, and whether there are more.
+// of is up to n parts of a table, of those from first to end, that this rank does not know to have
+// moved, and whether there are more. It goes round: the next call, which may come before these have
+// moved, gets others while there are some.
 func (p *progress) of(gen uint64, first, end, n int) (parts []int, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gen != gen || p.left == 0 {
 		return nil, false
 	}
-	for part := first; part < end; part++ {
+	begin, size := p.ownNext, end-first
+	for i := range size {
+		part := first + (begin+i)%size
 		if p.done[part] {
 			continue
 		}
@@ -102,6 +106,7 @@ func (p *progress) of(gen uint64, first, end, n int) (parts []int, more bool) {
 			return parts, true
 		}
 		parts = append(parts, part)
+		p.ownNext = (begin + i + 1) % size
 	}
 	return parts, false
 }

@@ -40,6 +40,7 @@ const (
 	answered = iota
 	tooLong  // there was no room for the value
 	declined // the call had no effect: the requesting rank is to make it
+	crowded  // it had none, as the table moves or has to: it is to be shipped again then
 	lostRank // a rank is lost: its number, doubled, is in place of the version
 	failed   // the text of the error is in place of the value
 )
@@ -77,11 +78,51 @@ func (m *Map) owner(key []byte) int {
 type batch struct {
 	m           *Map
 	calls       []Call
-	room        int  // for the value of a Get in an answer, in words
-	tooSmall    bool // there was too little of it for all
-	shipped     bool // some calls may have been
-	gets        int  // number of Gets
-	bytesBefore int  // bytes that their values had before
+	room        int   // for the value of a Get in an answer, in words
+	tooSmall    bool  // there was too little of it for all
+	shipped     bool  // some calls may have been
+	gets        int   // number of Gets
+	bytesBefore int   // bytes that their values had before
+	waiting     []int // calls that are to be made when the table has moved
+}
+
+// run makes the calls. Those that ranks have declined until the table has moved are shipped again
+// then: a few of them are made here before, which has it move. Each time these are twice as many,
+// in case that others do not let it move.
+func (b *batch) run() (requests rma.Stats, err error) {
+	requests, err = b.m.batches.Run(context.Background(), len(b.calls), b)
+	for n := 1; len(b.waiting) > 0 && err == nil; n *= 2 {
+		here := b.waiting[:min(n, len(b.waiting))]
+		later := b.waiting[len(here):]
+		b.waiting = nil
+		if err = b.makeRoom(here); err != nil || len(later) == 0 {
+			break
+		}
+		again := batch{m: b.m, calls: make([]Call, len(later))}
+		for k, i := range later {
+			again.calls[k] = b.calls[i]
+		}
+		var took rma.Stats
+		took, err = b.m.batches.Run(context.Background(), len(later), &again)
+		requests.Add(took)
+		for k, i := range later {
+			b.calls[i] = again.calls[k]
+		}
+		for _, k := range again.waiting {
+			b.waiting = append(b.waiting, later[k])
+		}
+	}
+	return requests, err
+}
+
+// makeRoom makes some calls here, and has the table move before if it is nearly full.
+func (b *batch) makeRoom(calls []int) error {
+	return b.m.withSession(func(s *session) error {
+		s.farHash, s.told = hashOf(b.calls[calls[0]].Key)|1, true
+		s.maintain()
+		s.farHash, s.told, s.calls = 0, false, b.calls
+		return s.run(calls)
+	})
 }
 
 // Owners gives the ranks that have the homes.
@@ -187,6 +228,8 @@ func (b *batch) Unpack(rank, i int, from []uint64) (words int, again bool, err e
 		b.tooSmall, again = true, true
 	case declined:
 		again = true
+	case crowded:
+		b.waiting = append(b.waiting, i)
 	case lostRank:
 		c.Err = fmt.Errorf("kv: rank %d: %w", rank,
 			&rma.RankError{Rank: int(from[1] >> 1), Left: from[1]&1 != 0})
@@ -224,11 +267,7 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 	if len(request) > 0 || room < 0 {
 		return 0, errBadRequest
 	}
-	if !m.batches.Any {
-		m.queued(calls, nil, true)
-	} else if left := m.directBatch(calls, nil, nil, true); len(left) > 0 {
-		m.queued(calls, left, true)
-	}
+	m.makeShipped(calls)
 	m.tally.Add(0, &Counts{Served: uint64(n)})
 	for i := range calls { // room is what heads leave for values
 		c := &calls[i]
@@ -236,6 +275,60 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 		words, room = words+n, room+c.answerHead()-n
 	}
 	return words, nil
+}
+
+// errCrowded is the error of a call that is declined until the table has moved.
+var errCrowded = errors.New("kv: the table moves or has to")
+
+// makeShipped makes calls that another rank has shipped. Meanwhile this rank answers nobody else.
+// So it declines calls for which the table has to move, as that takes all ranks: who has shipped
+// them has it move. When this rank's slots are nearly all taken, and the table can grow, it
+// declines what is left of the calls.
+func (m *Map) makeShipped(calls []Call) {
+	size := m.partCalls()
+	for begin := 0; begin < len(calls); begin += size {
+		if m.isCrowded() && m.sayCrowded() {
+			decline(calls[begin:])
+			return
+		}
+		part := calls[begin:min(begin+size, len(calls))]
+		var left []int // nil is all
+		if m.batches.Any {
+			left = m.directBatch(part, nil, []int{}, true)
+		}
+		if left == nil || len(left) > 0 {
+			m.queued(part, left, true)
+		}
+		if slices.ContainsFunc(part, func(c Call) bool { return c.Err == errCrowded }) {
+			decline(calls[begin+len(part):])
+			return
+		}
+	}
+}
+
+// decline declines calls until the table has moved.
+func decline(calls []Call) {
+	for i := range calls {
+		calls[i].Err = errCrowded
+	}
+}
+
+// maxCrowded is how often a rank says that one table is crowded. It may get no memory to grow.
+const maxCrowded = 8
+
+// crowdedTable is a table that this rank has said to be crowded.
+type crowdedTable struct {
+	gen  uint64
+	said int // how often
+}
+
+// sayCrowded reports whether to say once more that the latest table is crowded.
+func (m *Map) sayCrowded() bool {
+	if gen := m.latest.Load().gen; m.crowded.gen != gen {
+		m.crowded = crowdedTable{gen: gen}
+	}
+	m.crowded.said++
+	return m.crowded.said <= maxCrowded
 }
 
 // parse reads a call from the front of a request, and returns what follows it. The key and the
@@ -285,6 +378,8 @@ func packAnswer(to []uint64, c *Call) (words int) {
 	var value []byte
 	status, second, head := uint64(answered), uint64(c.Version), c.answerHead()
 	switch {
+	case c.Err == errCrowded:
+		status = crowded
 	case c.Err == nil && c.Kind == Get && c.Done:
 		value = c.Value
 		if head+core.WordsOf(len(value)) > len(to) {

@@ -363,7 +363,9 @@ func (m *Map) direct(c *Call) (made bool) {
 	if made {
 		l.made[c.Kind]++
 	}
-	m.unlock(l, true)
+	if far := unlock(l); far != 0 {
+		m.keepRoom(far)
+	}
 	return made
 }
 
@@ -380,37 +382,45 @@ const (
 // directCalls are the calls of a batch that are in progress.
 type directCalls [callsInAll]directCall
 
-// unlock unlocks a lane, and has the table moved if a key was put far from its home.
-func (m *Map) unlock(l *lane, oneSided bool) {
-	far := l.farHash
-	l.farHash = 0
+// unlock unlocks a lane, and returns the hash of a key that was put far from its home, or 0.
+func unlock(l *lane) (farHash uint64) {
+	farHash, l.farHash = l.farHash, 0
 	l.mu.Unlock()
-	if far == 0 {
-		return
-	}
+	return farHash
+}
+
+// keepRoom has the table move if it is as full as a key far from home makes it seem.
+func (m *Map) keepRoom(farHash uint64) {
 	_ = m.withSession(func(s *session) error {
-		s.farHash, s.oneSided = far, oneSided
+		s.farHash = farHash
 		s.maintain()
 		return nil
 	})
 }
 
 // directBatch makes those calls that it can, of the calls with the given indices, or of all for
-// nil. The rest is appended to left; the memory that it needs is prefetched as well.
-func (m *Map) directBatch(calls []Call, indices, left []int,
-	oneSided bool) []int {
+// nil. The rest is appended to left; the memory that it needs is prefetched as well. It keeps room
+// in the table, except for calls that this rank answers.
+func (m *Map) directBatch(calls []Call, indices, left []int, answering bool) []int {
 	n := len(indices)
 	if indices == nil {
 		n = len(calls)
 	}
-	for next := 0; next < n; next += callsOfLane {
+	size := m.partCalls()
+	for next := 0; next < n; next += size {
 		l := m.arena.lane(uint64(next))
 		if l.calls == nil {
 			l.calls = new(directCalls)
 		}
-		left = m.directPart(calls, indices, next, min(next+callsOfLane, n), l, left)
+		left = m.directPart(calls, indices, next, min(next+size, n), l, left)
 		clear(l.calls[:]) // it is kept, and the calls are not
-		m.unlock(l, oneSided)
+		farHash := unlock(l)
+		if farHash == 0 && m.isCrowded() {
+			farHash = 1
+		}
+		if farHash != 0 && !answering {
+			m.keepRoom(farHash)
+		}
 	}
 	return left
 }

@@ -175,7 +175,7 @@ func TestDirectPutThatLosesGivesItsItemBack(t *testing.T) {
 		before := l.handedOut
 		made := m.finish(table, &g, l)
 		taken := l.handedOut - before
-		m.unlock(l, false)
+		unlock(l)
 		if !made || c.Done || taken != 1 {
 			return fmt.Errorf("made %v, done %v, %d items taken", made, c.Done, taken)
 		}

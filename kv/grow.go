@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
@@ -17,6 +18,10 @@ import (
 // moves because of removed keys only if they have at least this share of its slots.
 const shareDivisor = 8
 
+// fastSlots is up to how many slots a table that ranks fill together grows fourfold, not twofold:
+// to move takes several times as long as to fill it, and its memory is small.
+const fastSlots = 1 << 17
+
 // nextSize is the size of the table that t moves to. Of the given number of slots of t that were
 // examined, all or a sample, the given number are of removed keys. ok is false if the next table
 // would be as full as this one.
@@ -24,6 +29,8 @@ func (m *Map) nextSize(t *table, slots, removed uint64) (size uint64, ok bool) {
 	switch {
 	case removed > slots/2: // more than half of the next table will be empty
 		return t.shape.size(), true
+	case 2*t.slots < m.cfg.MaxSlots && t.slots < fastSlots && m.filledTogether(t):
+		return t.shape.size() + 2, true
 	case t.slots < m.cfg.MaxSlots:
 		return t.shape.size() + 1, true
 	}
@@ -103,6 +110,11 @@ func (s *session) satisfy(needs []need) []int {
 		case needItem:
 			end(n.call, s.findItem(ctx, n.class))
 			continue
+		case needRoom, needMove:
+			if s.answering {
+				end(n.call, s.m.whyDeclined(n))
+				continue
+			}
 		case needThaw:
 			end(n.call, s.thawArrived(ctx, n.table, n.slot, n.word, hashOf(s.calls[n.call].Key)))
 			continue
@@ -141,6 +153,17 @@ func (s *session) satisfy(needs []need) []int {
 		}
 	}
 	return again
+}
+
+// whyDeclined is why a rank that answers a request does not make a call for which a table has to
+// move.
+func (m *Map) whyDeclined(n need) error {
+	if n.what == needRoom {
+		if _, ok := m.nextSize(n.table, n.table.slots, n.removed); !ok {
+			return m.full(false, nil)
+		}
+	}
+	return errCrowded
 }
 
 // move has some parts of a table move, or the whole.
@@ -364,19 +387,63 @@ func (s *session) maintain() {
 	}
 	from, _ := m.tables(now)
 	switch {
+	case s.answering:
+		if now.moving() && now.gen() == s.movingGen {
+			_, _ = s.moveOwn(now, min(s.writes, askedParts))
+		}
 	case now.moving() && now.gen() == s.movingGen && m.partsLeft(from) > s.writes:
 		_ = s.helpMove(now, s.writes)
 	case now.moving() && now.gen() == s.movingGen:
 		_ = s.finishMove(ctx, now)
 	case !now.moving() && s.farHash != 0:
 		slots, taken, removed, err := s.sample(ctx, from)
-		if err != nil || taken < slots-slots/shareDivisor {
+		free := slots / shareDivisor
+		if s.told {
+			free *= 2
+		}
+		if err != nil || taken < slots-free {
 			return
 		}
 		if now, err = m.beginNext(ctx, now, taken, removed); err == nil && now.moving() {
 			_ = s.finishMove(ctx, now)
 		}
 	}
+}
+
+// filledTogether reports whether ranks fill the slots of one another, by batches that are shipped,
+// of a table that may grow. One that looks at the table only where its own keys are far from home
+// then finds it full.
+func (m *Map) filledTogether(t *table) bool {
+	return !m.batches.All && t.slots < m.cfg.MaxSlots && m.batches.Ships()
+}
+
+// partCalls is how many calls of a batch are made before the table is looked at again. The calls of
+// all ranks, and those that they answer, fill a small part of it.
+func (m *Map) partCalls() int {
+	const least, share = 64, 64
+	t := m.latest.Load()
+	if !m.filledTogether(t) {
+		return callsOfLane
+	}
+	return int(max(least, min(callsOfLane, t.perRank/share)))
+}
+
+// isCrowded reports whether nearly all slots of this rank are taken, of a table that ranks fill
+// together.
+func (m *Map) isCrowded() bool {
+	t, own := m.latest.Load(), m.batches.Segments.Of(m.job.Rank())
+	if own == nil || !m.filledTogether(t) {
+		return false
+	}
+	_, off, n := t.place(uint64(m.job.Rank()) * t.perRank)
+	slots, taken := 0, 0
+	for at := 0; at < n; at += n/(sampleRuns*sampleSlots) | 1 { // odd, so not of homes alone
+		slots++
+		if atomic.LoadUint64(&own[off+at*m.stride])&occupied != 0 {
+			taken++
+		}
+	}
+	return taken >= slots-slots/shareDivisor
 }
 
 const (
@@ -444,7 +511,7 @@ func (s *session) findItem(ctx context.Context, class int) error {
 		return err
 	}
 	gone := m.counts().Kinds[Delete].Calls
-	if !m.arena.due(dead, gone) {
+	if s.answering && !m.arena.dueToAnswer(dead) || !s.answering && !m.arena.due(dead, gone) {
 		return full
 	}
 	found, taken, removedOnes, err := m.sweep(ctx)
@@ -453,6 +520,9 @@ func (s *session) findItem(ctx context.Context, class int) error {
 	}
 	if has, err := m.arena.hasFree(class); has || err != nil {
 		return err
+	}
+	if s.answering { // who has sent the call has the table move, if its items are used as well
+		return full
 	}
 	if removedOnes < max(1, taken/shareDivisor) {
 		m.arena.sweptNothing(dead, gone, taken)
@@ -488,6 +558,9 @@ type progress struct {
 	done   []bool
 	left   int // parts not done
 	cursor int // the next one to be taken up
+	// ownNext is the next one of this rank's parts, counted from its first, to be taken up where
+	// ranks move their own.
+	ownNext int
 }
 
 // begin prepares for a table of some parts, unless it is the present one, and returns how many
@@ -497,6 +570,7 @@ func (p *progress) begin(gen uint64, parts, rank, ranks int) int {
 	defer p.mu.Unlock()
 	if p.gen < gen {
 		p.gen, p.done, p.left, p.cursor = gen, make([]bool, parts), parts, parts*rank/ranks
+		p.ownNext = 0
 	} else if p.gen > gen {
 		return 0
 	}

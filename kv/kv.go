@@ -49,6 +49,7 @@ type Map struct {
 	chunkNs atomic.Int64 // what the fastest chunk has taken; 0: none has
 	room    atomic.Int64 // words for the value of a Get in an answer
 	served  []Call       // by answer, which makes one request at a time
+	crowded crowdedTable // also of answer
 
 	shared     rma.Shared // the job of a map that was opened by name, else nil
 	itemStates rma.Window // states of items, of a shared map
@@ -315,7 +316,7 @@ func (m *Map) make(c *Call) error {
 		return c.Err
 	}
 	calls := [1]Call{*c}
-	m.queued(calls[:], nil, true)
+	m.queued(calls[:], nil, false)
 	*c = calls[0]
 	return c.Err
 }
@@ -333,7 +334,7 @@ func (m *Map) Batch(calls []Call) error {
 	b := batch{m: m, calls: calls}
 	requests := rma.Stats{}
 	err := m.fault.Guard(m.shared, func() (err error) {
-		requests, err = m.batches.Run(context.Background(), len(calls), &b)
+		requests, err = b.run()
 		return err
 	})
 	if b.shipped {

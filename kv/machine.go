@@ -657,12 +657,14 @@ type session struct {
 	calls     []Call // of the batch
 	counts    Counts
 	needs     []need
+	order     []int     // of the calls, where a part is made at a time
 	movingGen uint64    // the last generation that writes have found moving, 0 for none
 	writes    int       // that have
 	farHash   uint64    // hash of a new key far from home, 0 for none
 	moved     rma.Stats // of other queues, on which it has had slots move
 	held      []hold    // of areas that requests in flight may change
-	oneSided  bool      // it ships no requests, as it answers one or makes a single call
+	told      bool      // that nearly all slots of a rank are taken
+	answering bool      // it answers a request, and leaves what takes all ranks to who has sent it
 }
 
 // Close gives back the queue, and then what it holds.
@@ -725,7 +727,7 @@ func (m *Map) withSession(fn func(s *session) error) error {
 	}
 	before := *s.q.Stats()
 	s.counts, s.movingGen, s.writes, s.farHash, s.moved = Counts{}, 0, 0, 0, rma.Stats{}
-	s.oneSided = false
+	s.answering = false
 	err = fn(s)
 	s.counts.Queues = s.q.Stats().Since(before)
 	s.counts.Queues.Add(s.moved)
@@ -737,9 +739,9 @@ func (m *Map) withSession(fn func(s *session) error) error {
 
 // queued makes the calls with the given indices, or all for nil, through a queue. If that is
 // aborted all these calls have the error, and may have been made.
-func (m *Map) queued(calls []Call, indices []int, oneSided bool) {
+func (m *Map) queued(calls []Call, indices []int, answering bool) {
 	err := m.withSession(func(s *session) error {
-		s.calls, s.oneSided = calls, oneSided
+		s.calls, s.answering = calls, answering
 		return s.run(indices)
 	})
 	if err == nil {
@@ -753,9 +755,41 @@ func (m *Map) queued(calls []Call, indices []int, oneSided bool) {
 	}
 }
 
-// run makes the calls with the given indices, or all for nil. It does what they need and makes
-// them again, until all are made.
+// run makes the calls with the given indices, or all for nil. It makes as many at a time as a table
+// that may grow has room for, and has it move in between.
 func (s *session) run(indices []int) error {
+	n, m := len(indices), s.m
+	if indices == nil {
+		n = len(s.calls)
+	}
+	for begin := 0; begin < n; {
+		end, t := n, m.latest.Load()
+		if m.filledTogether(t) {
+			end = min(n, begin+max(len(s.ops), m.partCalls()))
+		}
+		part := indices
+		if part == nil && end-begin < n {
+			s.order = append(s.order[:0], make([]int, n)...)
+			for i := range s.order {
+				s.order[i] = i
+			}
+			indices = s.order
+		}
+		if indices != nil {
+			part = indices[begin:end]
+		}
+		if err := s.runPart(part); err != nil {
+			return err
+		}
+		begin = end
+	}
+	return nil
+}
+
+// runPart makes the calls with the given indices, or all for nil. It does what they need and makes
+// them again, until all are made.
+func (s *session) runPart(indices []int) error {
+	m := s.m
 	for {
 		s.needs = s.needs[:0]
 		err := s.slots.Drive(context.Background(), s.q, len(s.calls), indices, len(s.ops), s)
@@ -770,8 +804,12 @@ func (s *session) run(indices []int) error {
 		}
 		indices = s.satisfy(s.needs)
 	}
-	if s.writes > 0 || s.farHash != 0 {
+	if s.farHash == 0 && len(s.calls) > 1 && m.isCrowded() {
+		s.farHash = 1
+	}
+	if s.writes > 0 || s.farHash != 0 && !s.answering {
 		s.maintain()
+		s.writes, s.movingGen, s.farHash = 0, 0, 0
 	}
 	return nil
 }

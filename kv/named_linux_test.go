@@ -88,7 +88,6 @@ func TestOpenAgain(t *testing.T) {
 // Several openings are like several processes: each has lanes of its own. What one has given back
 // others use, so that none is full while there are free items.
 func TestOpenShares(t *testing.T) {
-	returned.Claim(t)
 	const keys = 800
 	path := named(t)
 	cfg := Config{Slots: 1 << 10, Bytes: 64 * keys * 3 / 2, MaxKey: 8, MaxValue: 8}
@@ -104,6 +103,31 @@ func TestOpenShares(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// An opening takes items that another one has given back.
+func TestTakesItemsOfOthers(t *testing.T) {
+	returned.Claim(t)
+	const keys, spare = 800, 100
+	path := named(t)
+	cfg := Config{Slots: 1 << 11, Bytes: 64 * (3*keys + spare), MaxKey: 8, MaxValue: 100}
+	first, second := open(t, path, cfg), open(t, path, Config{})
+	put := func(m *Map, i, size int) {
+		if _, err := m.Put(numbered(i), make([]byte, size)); err != nil {
+			t.Fatal(i, size, err)
+		}
+	}
+	for _, size := range []int{8, 80} { // one unit, then two
+		for i := range keys {
+			put(first, i, size)
+		}
+	}
+	for i := range 2 * spare {
+		put(second, keys+i, 8)
+	}
+	if err := second.Check(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -268,7 +268,7 @@ func (m *Map) makeHidden(c *Call) error {
 	}
 	calls := [1]Call{{Kind: c.Kind, Version: c.Version, Key: bytes.Clone(c.Key),
 		Value: bytes.Clone(c.Value)}}
-	m.queued(calls[:], nil, true)
+	m.queued(calls[:], nil, false)
 	c.Value, c.Version, c.Done, c.Err = calls[0].Value, calls[0].Version, calls[0].Done,
 		calls[0].Err
 	return c.Err
