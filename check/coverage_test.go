@@ -11,25 +11,19 @@ import (
 	"github.com/farhash/farhash/internal/testkit/naive"
 )
 
-// gallons are in two jugs two of 3 and 5 gallons.
-type gallons struct {
-	Small uint8 `bits:"2"`
-	Large uint8 `bits:"3"`
-}
-
 // pouring is the puzzle of the jugs. Names of actions are constants, built, and parts of others.
-func pouring(actions ...string) check.Model[gallons] {
+func pouring(actions ...string) check.Model[jugs] {
 	const all = "fill small jug"
-	return check.Model[gallons]{Name: "jugs", Init: []gallons{{}}, Actions: actions,
-		Next: func(s gallons, emit func(string, gallons)) {
-			emit(all[:len("fill small")], gallons{3, s.Large})
-			emit("fill "+[]string{"large", "small"}[s.Small/4], gallons{s.Small, 5})
-			emit("empty(small)", gallons{0, s.Large})
-			emit(fmt.Sprint("empty(", "large)"), gallons{s.Small, 0})
-			n := min(s.Small, 5-s.Large)
-			emit("pour", gallons{s.Small - n, s.Large + n})
-			n = min(3-s.Small, s.Large)
-			emit("pour back", gallons{s.Small + n, s.Large - n})
+	return check.Model[jugs]{Name: "jugs", Init: []jugs{{}}, Actions: actions,
+		Next: func(s jugs, emit func(string, jugs)) {
+			emit(all[:len("fill small")], jugs{3, s.Big})
+			emit("fill "+[]string{"large", "small"}[s.Small/4], jugs{s.Small, 5})
+			emit("empty(small)", jugs{0, s.Big})
+			emit(fmt.Sprint("empty(", "large)"), jugs{s.Small, 0})
+			n := min(s.Small, 5-s.Big)
+			emit("pour", jugs{s.Small - n, s.Big + n})
+			n = min(3-s.Small, s.Big)
+			emit("pour back", jugs{s.Small + n, s.Big - n})
 			if s.Small == 4 {
 				emit("break", s)
 			}
@@ -77,9 +71,9 @@ func listed(name string) string {
 
 // Transitions and new states are counted by name, or by Model.Actions.
 func TestCoverage(t *testing.T) {
-	numbers := check.Model[uint16]{Name: "numbers", Init: []uint16{1}, Deadlocks: true,
-		Next: func(s uint16, emit func(string, uint16)) {
-			for digit := range uint16(2) {
+	numbers := check.Model[uint32]{Name: "numbers", Init: []uint32{1}, Deadlocks: true,
+		Next: func(s uint32, emit func(string, uint32)) {
+			for digit := range uint32(2) {
 				if n := 2*s + digit; n < 5000 {
 					emit(fmt.Sprintf("digit %d of %d", n%3, n%7), n)
 				}
@@ -139,8 +133,8 @@ func TestUntakenActions(t *testing.T) {
 		}
 	}
 	m := pouring("fill", "empty", "pour", "drink")
-	m.Properties = []check.Property[gallons]{check.Always("empty", func(s gallons) bool {
-		return s.Large == 0
+	m.Properties = []check.Property[jugs]{check.Always("empty", func(s jugs) bool {
+		return s.Big == 0
 	})}
 	r, err := runOn(2, m, check.Options{Mem: 64 << 20, Coverage: true})
 	if err != nil || len(r.Untaken) > 0 || len(r.Coverage) != 4 || r.Coverage[3].Arcs != 0 ||
@@ -167,7 +161,7 @@ func TestUnlistedActions(t *testing.T) {
 	}{
 		{[]string{"fill", "pours", "empty"}, nil, []string{
 			`the name "pour" is none of Model.Actions; did you mean "pours"?; list it there`,
-			"in state {Small:0 Large:0}", "at action pour"}},
+			"in state {Small:0 Big:0}", "at action pour"}},
 		{[]string{"fill", "emp", "pour"}, nil, []string{`"empty(small)" is none of`}},
 		{[]string{"fill", ""}, nil, []string{`action 1 of model jugs is ""`}},
 		{[]string{"fill", "pour", "fill"}, nil, []string{`action 2 of model jugs is "fill"`}},

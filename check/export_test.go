@@ -2,6 +2,12 @@ package check
 
 import "github.com/farhash/farhash/explore"
 
+// Refusal is why a Model with such states is refused.
+func Refusal[S any]() error {
+	_, err := newPacking[S](1)
+	return err
+}
+
 // WalkOn has rank 0 of a search walk until it has found a violation along a path, for so many
 // steps. The result has what it has found.
 func WalkOn[S any](m Model[S], steps int) (*Result[S], error) {

@@ -125,7 +125,7 @@ func mustSay[S any](t *testing.T, what string, m check.Model[S], says string) {
 
 // Canonical of what it has returned is that, for initial states too.
 func TestCanonicalTwice(t *testing.T) {
-	type pair [2]uint8
+	type pair [2]uint16
 	grid := func(wrong pair, init ...pair) check.Model[pair] {
 		return check.Model[pair]{Name: "grid", Init: init, Deadlocks: true,
 			Next: func(s pair, emit func(string, pair)) {
@@ -153,33 +153,33 @@ func TestCanonicalTwice(t *testing.T) {
 
 // A state that is packed otherwise each time is refused, though nothing changes it.
 func TestPackedOtherwise(t *testing.T) {
-	m := check.Model[shuffled]{Init: []shuffled{{60}}, MaxBytes: 2, Deadlocks: true,
+	m := check.Model[shuffled]{Init: []shuffled{60}, MaxBytes: 2, Deadlocks: true,
 		Next: func(shuffled, func(string, shuffled)) {}}
 	_, err := runOn(1, m, check.Options{}) // more ranks have other initial states
 	if err == nil || !strings.Contains(err.Error(), "appended something else; have them keep all "+
-		"of it, in a fixed order\n  in state {n:60}") {
+		"of it, in a fixed order\n  in state 60") {
 		t.Errorf("error %v", err)
 	}
-	m.Init[0].n = 0
+	m.Init[0] = 0
 	m.Next = func(s shuffled, emit func(string, shuffled)) {
-		if s.n < 100 {
-			emit("up", shuffled{s.n + 1})
+		if s < 100 {
+			emit("up", s+1)
 		}
 	}
 	mustSay(t, "a next state", m, "have Next and AppendBinary depend on nothing else\n"+
-		"  in state {n:50}")
+		"  in state 50")
 }
 
 // shuffled is a state with more than one packing.
-type shuffled struct{ n uint8 }
+type shuffled uint8
 
 var packings atomic.Int64
 
 func (s *shuffled) AppendBinary(b []byte) ([]byte, error) {
-	if s.n > 50 {
-		return append(b, s.n, byte(packings.Add(1))), nil
+	if *s > 50 {
+		return append(b, byte(*s), byte(packings.Add(1))), nil
 	}
-	return append(b, s.n, 0), nil
+	return append(b, byte(*s), 0), nil
 }
 
-func (s *shuffled) UnmarshalBinary(b []byte) error { s.n = b[0]; return nil }
+func (s *shuffled) UnmarshalBinary(b []byte) error { *s = shuffled(b[0]); return nil }

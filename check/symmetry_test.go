@@ -87,21 +87,18 @@ func TestCanonicalJoins(t *testing.T) {
 
 // A state that Next emits need not fit, if what Canonical returns for it does.
 func TestCanonicalFits(t *testing.T) {
-	type two struct {
-		N [2]uint8 `bits:"2"`
-	}
-	m := check.Model[two]{Name: "ahead", Init: []two{{}}, Deadlocks: true,
-		Next: func(s two, emit func(string, two)) {
-			for i := range s.N {
-				if next := s; s.N[i] < 3 || s.N[1-i] > 0 {
-					next.N[i]++
+	m := check.Model[locking]{Name: "ahead", Init: []locking{{}}, Deadlocks: true,
+		Next: func(s locking, emit func(string, locking)) {
+			for i := range s.At {
+				if next := s; s.At[i] < 3 || s.At[1-i] > 0 {
+					next.At[i]++
 					emit("step", next)
 				}
 			}
 		},
-		Canonical: func(s two) two {
-			least := min(s.N[0], s.N[1])
-			return two{[2]uint8{s.N[0] - least, s.N[1] - least}}
+		Canonical: func(s locking) locking {
+			least := min(s.At[0], s.At[1])
+			return locking{[2]uint8{s.At[0] - least, s.At[1] - least}}
 		}}
 	if r := check.Test(t, m); r.States != 7 || r.Compared == 0 {
 		t.Errorf("%d states, %d compared", r.States, r.Compared)
