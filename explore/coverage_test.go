@@ -92,12 +92,16 @@ func mustCover(t *testing.T, s setting, m naming, last uint64) {
 // Arcs and new states are counted by actions, whatever their numbers are on a rank.
 func TestCoverage(t *testing.T) {
 	const all = 1 << 20
+	bits := 11
+	if testing.Short() {
+		bits = 9
+	}
 	for _, s := range settings(1, 2, 4) {
-		mustCover(t, s, naming{graph: doubling(11)}, all)
+		mustCover(t, s, naming{graph: doubling(bits)}, all)
 		mustCover(t, s, naming{graph: star(700)}, all)
 		if s.opts.Order == explore.BreadthFirst {
 			s.opts.MaxDepth = 6
-			mustCover(t, s, naming{graph: doubling(11)}, 6)
+			mustCover(t, s, naming{graph: doubling(bits)}, 6)
 		}
 	}
 	for _, words := range []int{2, 5} {

@@ -95,7 +95,7 @@ func TestUndecided(t *testing.T) {
 // A model may begin in several states, some of them twice, and more than a batch has room for.
 func TestInitialStates(t *testing.T) {
 	bits := 14
-	if invariant.Enabled {
+	if invariant.Enabled || testing.Short() {
 		bits = 12
 	}
 	for _, n := range []uint64{2, 300, 2000} {

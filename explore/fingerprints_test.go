@@ -35,9 +35,9 @@ func TestFingerprints(t *testing.T) {
 			Encoding: explore.EncodingFingerprint}})
 	}
 	for _, s := range all {
-		for _, words := range []int{1, 2, 65, 512} {
+		for _, words := range lengths(1, 2, 65, 512) {
 			bits := 12
-			if words == 512 {
+			if words == 512 || testing.Short() {
 				bits = 8
 			}
 			r := mustCount(t, s, doubling(bits).long(words), wantDoubling(bits, s.opts.Order))
@@ -91,7 +91,11 @@ func tangle(n uint64) *graph {
 
 // A trace by fingerprints is a way of the model, and as short as with trees.
 func TestFingerprintTrace(t *testing.T) {
-	for _, m := range []*graph{tangle(5000).long(2), chain(3000).long(3), chain(1).long(2)} {
+	n := uint64(3000)
+	if testing.Short() {
+		n = 500
+	}
+	for _, m := range []*graph{tangle(5000).long(2), chain(n).long(3), chain(1).long(2)} {
 		opts := explore.Options{Trace: []int{explore.Deadlock}, Encoding: explore.EncodingTree}
 		want := mustSearchModel(t, setting{ranks: 1, opts: opts}, m)
 		opts.Encoding = explore.EncodingFingerprint
@@ -171,7 +175,10 @@ func TestFingerprintResumeRefused(t *testing.T) {
 
 // Waiting states count as memory: all states of a star wait at once.
 func TestFingerprintMemory(t *testing.T) {
-	for _, ranks := range []int{1, 3} {
+	for _, ranks := range []int{3, 1} {
+		if ranks == 1 && testing.Short() {
+			break
+		}
 		s := setting{ranks: ranks, opts: explore.Options{Encoding: explore.EncodingFingerprint,
 			Mem: 32 << 20}}
 		r := mustSearchModel(t, s, doubling(30).long(40))

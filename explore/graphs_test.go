@@ -23,7 +23,7 @@ func TestThinLevels(t *testing.T) {
 		{ranks: 4, hidden: true, opts: explore.Options{Encoding: explore.EncodingElement}},
 	} {
 		n := uint64(20_000)
-		if s.hidden {
+		if s.hidden || testing.Short() {
 			n = 2000
 		}
 		want := counts{States: n, Arcs: n - 1, Depth: n - 1, Deadlocks: 1,

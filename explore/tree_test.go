@@ -40,8 +40,12 @@ func anyTree(t *testing.T, ranks, words, stateBits int, padded bool, limit uint6
 // However long a state is, its parts are all of it: bits that the model does not count as well.
 // Of those that it counts half are in each half of the parts.
 func TestTreeParts(t *testing.T) {
+	step := 1
+	if testing.Short() {
+		step = 9
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for words := 1; words <= maxTreeWords; words++ {
+	for words := 1; words <= maxTreeWords; words += step {
 		low := 64*(words-1) + 1
 		for _, stateBits := range []int{low, low + rng.IntN(64), 64 * words} {
 			tree(t, 1, words, stateBits, 1<<20, func(_ rma.Job, v *treeSet) error {
@@ -84,7 +88,7 @@ func TestTreeRoots(t *testing.T) {
 // The same holds for states that end in zeros, of all lengths.
 func TestPaddedRoots(t *testing.T) {
 	n := 1200
-	if invariant.Enabled {
+	if invariant.Enabled || testing.Short() {
 		n = 300
 	}
 	for _, words := range []int{2, 3, 4, 5, 8, 9, 33, 64, 100, 512} {
