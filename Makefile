@@ -204,8 +204,11 @@ spec: ## check the models of find-or-put and of the map with SPIN
 	spec/run
 
 spec-quick: spec-promela spec-check ## check smaller models with SPIN, where it is installed
+# It depends on the models alone, so CI leaves it out as long as they are as in SINCE.
 spec-promela:
-	spec/run quick
+	@if [ -n "$(SINCE)" ] && git diff --quiet $(SINCE) -- spec 2>/dev/null; then \
+		echo "the models in spec are as in $(SINCE), for which make nightly has passed"; \
+	else spec/run quick; fi
 
 spec-check:
 	$(TEST) ./examples/check/findorput ./examples/check/mapprotocol ./examples/check/mapmoves \
