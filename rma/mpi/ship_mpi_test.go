@@ -28,8 +28,10 @@ func TestShip(t *testing.T) {
 		{"shipFull", "hosts with little memory"},
 		{"shipCompute", "hosts"}, {"shipCancel", "hosts"}, {"shipCancel", "hidden"},
 	} {
-		out, err := find(t, ask().kind).play(t, 3, c.role+":"+c.argument)
-		expect(t, out, err, true, 3, "all is answered")
+		t.Run(c.role+"_"+c.argument, func(t *testing.T) {
+			out, err := find(t, ask().kind).play(t, 3, c.role+":"+c.argument)
+			expect(t, out, err, true, 3, "all is answered")
+		})
 	}
 }
 
@@ -255,7 +257,7 @@ func shipLong(job rma.Job, w rma.Window, rank, n, words int) (rma.Carrier, []rma
 
 // awaitStored waits until this rank has stored what is wanted.
 func awaitStored(ctx context.Context, job rma.Job, is func(s stored) bool) error {
-	ctx, cancel := patience.WithTimeout(ctx, hangGuard/2)
+	ctx, cancel := patience.WithTimeout(ctx, hangGuard/6)
 	defer cancel()
 	for {
 		switch s := job.(*member).stored(); {

@@ -100,7 +100,7 @@ func (a *actor) mistake(rank, pid int) {
 
 // insist ships to a rank until it is lost.
 func (a *actor) insist(rank int, now bool) error {
-	ctx, cancel := patience.WithTimeout(a.ctx, hangGuard/2)
+	ctx, cancel := patience.WithTimeout(a.ctx, hangGuard/6)
 	defer cancel()
 	k, err := rmatest.NewAsker(ctx, a.job, a.w, 1)
 	if err != nil {
