@@ -54,5 +54,5 @@
 //
 // A mutant whose lines are not there, and one that no test notices, is an error. A mutant that
 // makes its test endless is noticed when the test has taken 20 times as much time as without it,
-// and 30 s, or 20 times as much time of processors, and 10 s.
+// or 20 times as much time of processors, and in either case at least 10 s.
 package main

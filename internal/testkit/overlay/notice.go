@@ -21,7 +21,7 @@ import (
 // is that of package patience.
 const (
 	slowdown  = 20
-	leastTime = 30 * time.Second
+	leastTime = 10 * time.Second
 	leastCPU  = 10 * time.Second
 )
 
@@ -38,6 +38,7 @@ type notice struct {
 	verbose      bool   // prints the output of each test
 	record       bool   // writes the seeds that notice mutants into their files
 	turns        chan struct{}
+	compiling    sync.Mutex // held by one go command at a time
 
 	mu     sync.Mutex // guards the following
 	count  int
@@ -219,14 +220,17 @@ func seedIn(out []byte) string {
 	return ""
 }
 
-// compile makes the test binary of a package.
+// compile makes the test binary of a package. Two go commands at a time would both compile the
+// packages that they share.
 func (n *notice) compile(folder, overlay, dir, tags string) (string, error) {
+	n.compiling.Lock()
+	defer n.compiling.Unlock()
 	f, err := os.CreateTemp(folder, filepath.Base(dir)+"*.test")
 	if err != nil {
 		return "", err
 	}
 	f.Close()
-	cmd := command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-tags",
+	cmd := command("go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-tags",
 		strings.TrimSpace("invariants "+tags), "-o", f.Name())
 	cmd.Dir = dir
 	if tags != "" {
