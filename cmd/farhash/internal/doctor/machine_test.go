@@ -1,13 +1,20 @@
 package doctor
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
+
+var update = flag.Bool("update", false, "write testdata/findings.txt")
 
 // gib is a GiB.
 const gib = 1 << 30
@@ -109,6 +116,19 @@ var findingCases = []struct {
 		map[string]string{status: "Cpus_allowed_list:\t0-127\n"}},
 	{"CPUs", Note, "GOMAXPROCS is 8, which is more", "unset GOMAXPROCS",
 		map[string]string{"sys/devices/system/cpu/online": "0-3\n"}},
+	{"CPUs", OK, "8 online, and this process may use all", "",
+		map[string]string{status: "Cpus_allowed_list:\t0-x,9-0,0-7\n"}},
+	{"CPUs", OK, "8 online", "",
+		map[string]string{"sys/devices/system/cpu/online": "0-9999999,0-7\n"}},
+	{"CPUs", Note, "bound to 3 of 16 (0-2); GOMAXPROCS is 8", "--bind-to none", map[string]string{
+		"sys/devices/system/cpu/online": "0-15\n", status: "Cpus_allowed_list:\t0-2\n"}},
+	{"CPU limit", OK, "8 CPUs by", "",
+		map[string]string{"sys/fs/cgroup/a/b/cpu.max": "800000 100000\n"}},
+	{"CPU limit", Note, "0.5 CPUs by", "at most 1 rank here", map[string]string{
+		"sys/fs/cgroup/a/cpu.max": "50000 100000\n", "sys/fs/cgroup/cpu.max": "7 1\n"}},
+	{"CPU limit", OK, "none", "", map[string]string{"proc/self/cgroup": v1,
+		"sys/fs/cgroup/cpu/x/cpu.cfs_quota_us":  "200000\n",
+		"sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "none"}},
 	{"CPU limit", Note, "1.5 CPUs by a control group (version 2)", "at most 1 rank here",
 		map[string]string{"sys/fs/cgroup/a/cpu.max": "150000 100000\n"}},
 	{"CPU limit", OK, "64 CPUs by a control group (version 2)", "",
@@ -135,6 +155,13 @@ var findingCases = []struct {
 		map[string]string{pages + "shmem_enabled": "always [never] deny\n"}},
 	{"shared pages", Note, "Linux 5.15.0 makes none", "echo advise", map[string]string{
 		pages + "shmem_enabled": "always [never]\n", "proc/sys/kernel/osrelease": "5.15.0\n"}},
+	{"shared pages", Note, "Linux 6.0.9 makes none", "echo advise", map[string]string{
+		pages + "shmem_enabled": "always [never]\n", "proc/sys/kernel/osrelease": "6.0.9\n"}},
+	{"shared pages", OK, "Linux 7.0-rc1 makes huge pages on demand", "", map[string]string{
+		pages + "shmem_enabled": "always [never]\n", "proc/sys/kernel/osrelease": "7.0-rc1\n"}},
+	{"shared pages", Note, "Linux 6 makes none", "echo advise", map[string]string{
+		pages + "shmem_enabled": "always [never]\n", "proc/sys/kernel/osrelease": "6\n"}},
+	{"shared pages", "", "", "", map[string]string{pages + "shmem_enabled": "always [never\n"}},
 	{"shared pages", Note, `"deny"`, "echo advise",
 		map[string]string{pages + "shmem_enabled": "always never [deny] force\n"}},
 	{"reserved pages", Note, "512 huge pages are reserved (hugetlb) and 256 free: 512.0 MiB",
@@ -142,6 +169,10 @@ var findingCases = []struct {
 			"HugePages_Free: 256\nHugepagesize: 2048 kB\n"}},
 	{"reserved pages", OK, "all in use", "", map[string]string{"proc/meminfo": "HugePages_" +
 		"Total: 512\nHugePages_Free: 0\nHugepagesize: 2048 kB\n"}},
+	{"reserved pages", "", "", "", map[string]string{"proc/meminfo": "HugePages_Total: 512\n" +
+		"HugePages_Free: 0\nHugepagesize: huge kB\n"}},
+	{"shared memory", OK, "8.0 GiB free of 8.0 GiB in /dev/shm", "",
+		map[string]string{"proc/meminfo": "MemTotal: 33554432 kB\n"}},
 	{"shared memory", Note, "little compared with the 64.0 GiB", "--shm-size",
 		map[string]string{"proc/meminfo": "MemTotal: 67108864 kB\n"}},
 	{"locked memory", Warning, "8.0 MiB (memlock): mlx5_0", "ulimit -l unlimited",
@@ -151,19 +182,45 @@ var findingCases = []struct {
 	{"locked memory", OK, "8.0 MiB (memlock), enough", "", map[string]string{limits: locked}},
 	{"locked memory", OK, "unlimited", "",
 		map[string]string{limits: strings.ReplaceAll(locked, "8388608", "unlimited"), card: ""}},
+	{"locked memory", "", "", "", map[string]string{limits: "Max open files  1 1 files\n"}},
+	{"open files", "", "", "", map[string]string{limits: locked}},
+	{"open files", "", "", "", map[string]string{limits: "Max open files   many  1 files\n"}},
+	{"open files", OK, "1024", "",
+		map[string]string{limits: "Max open files   1024   4096   files\n"}},
 	{"open files", Note, "256", "ulimit -n",
 		map[string]string{limits: "Max open files   256   4096   files\n"}},
 	{"open files", OK, "unlimited", "",
 		map[string]string{limits: "Max open files   unlimited   unlimited   files\n"}},
 }
 
+// TestFindings compares each finding also as a whole, with testdata/findings.txt.
 func TestFindings(t *testing.T) {
+	var all bytes.Buffer
 	for _, c := range findingCases {
 		f := examine(t, c.files, Machine{})[c.name]
+		for _, file := range slices.Sorted(maps.Keys(c.files)) {
+			fmt.Fprintf(&all, "%s: %q\n", file, c.files[file])
+		}
+		text, err := json.MarshalIndent(f, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "%s\n\n", text)
 		if f.Level != c.level || !strings.Contains(f.Message, c.message) ||
 			!strings.Contains(f.Remedy, c.remedy) {
 			t.Errorf("%v: found %+v, want %s, %q, %q", c.files, f, c.level, c.message, c.remedy)
 		}
+	}
+	const golden = "testdata/findings.txt"
+	if *update {
+		if err := os.WriteFile(golden, all.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || !bytes.Equal(all.Bytes(), want) {
+		t.Errorf("other findings than %s, %v; if they should be, run go test -update:\n%s",
+			golden, err, &all)
 	}
 }
 
