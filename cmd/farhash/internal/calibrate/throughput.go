@@ -73,7 +73,11 @@ func (m *meter) throughput(q rma.Queue, flight int, post func(i int) rma.Handle)
 	checks := max(checkedOps*parts/flight, 1)
 	began, stop, ops := m.cfg.NowNs(), m.share(), 0
 	for i := range rounds * parts {
-		if err := errors.Join(take(i%parts), start(i%parts)); err != nil {
+		err := take(i % parts)
+		if err == nil {
+			err = start(i % parts)
+		}
+		if err != nil {
 			return 0, err
 		}
 		ops += (i%parts+1)*flight/parts - i%parts*flight/parts
