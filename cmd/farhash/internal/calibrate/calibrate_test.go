@@ -80,24 +80,37 @@ func TestMeasureCluster(t *testing.T) {
 	}
 }
 
+// TestMeasureNarrow: where bytes limit the rate of messages, it is of reads of one word.
+func TestMeasureNarrow(t *testing.T) {
+	cost := sim.EDR()
+	cost.BytesPerNs = .01
+	got := simulated(t, cost, 2).MessagesPerSecond
+	// Each card sends a request and an answer for each read.
+	if want := 2e9 * cost.BytesPerNs / float64(2*cost.HeaderBytes+8); math.Abs(got/want-1) > .05 {
+		t.Errorf("%v messages a second, want %v", got, want)
+	}
+}
+
 // TestMeasureSlow: where operations take long, less is measured, and what is left out is named.
 func TestMeasureSlow(t *testing.T) {
-	const perReadNs = 10e6
 	for _, c := range []struct {
+		perReadNs      float64
 		limit          time.Duration
+		rounds         int
 		least, missing int
 	}{
-		{time.Hour, 16, 0}, {4 * time.Minute, 16, 0}, {20 * time.Second, 0, 1},
+		{10e6, time.Hour, 0, 16, 0}, {10e6, 4 * time.Minute, 0, 16, 0},
+		{10e6, 20 * time.Second, 0, 0, 1}, {100e6, 4 * time.Minute, 1 << 8, 16, 0},
 	} {
 		cost := sim.EDR()
-		cost.LatencyNs = perReadNs / 2
+		cost.LatencyNs = c.perReadNs / 2
 		var r *Result
 		var tookNs int64
 		_, err := sim.Run(sim.Options{Ranks: 2, Cost: cost, Seed: 1}, func(job rma.Job) error {
-			now := job.(*sim.Job).NowNs
+			now := func() int64 { return job.(*sim.Job).NowNs() + int64(time.Hour) }
 			began := now()
-			one, err := Measure(context.Background(), job, Config{SegmentBytes: 1 << 14,
-				Limit: c.limit, NowNs: now})
+			one, err := Measure(context.Background(), job, Config{SegmentBytes: 1<<14 + 8,
+				Limit: c.limit, Rounds: c.rounds, NowNs: now})
 			if one != nil {
 				r, tookNs = one, now()-began
 			}
@@ -111,7 +124,7 @@ func TestMeasureSlow(t *testing.T) {
 			t.Errorf("within %v: %d rates after %v, without %q", c.limit, len(r.Rates),
 				time.Duration(tookNs), r.Missing)
 		}
-		if math.Abs(r.LatencyNs/perReadNs-1) > .05 {
+		if math.Abs(r.LatencyNs/c.perReadNs-1) > .05 {
 			t.Errorf("within %v: %v ns for a read", c.limit, r.LatencyNs)
 		}
 		t.Logf("within %v: %v", c.limit, time.Duration(tookNs))
@@ -170,7 +183,8 @@ func TestShipped(t *testing.T) {
 				return nil
 			}
 			if len(s.Points) != len(shipLengths) || len(s.Rates) != len(shipLengths) ||
-				!(s.LatencyNs > 0) || s.ByteNs < 0 || s.Auto == "" || s.MinBatch < 0 {
+				!(s.LatencyNs > 0) || s.ByteNs < 0 || s.Auto == "" || s.MinBatch < 0 ||
+				(s.MinBatch > 0) == strings.HasPrefix(s.Auto, "one-sided") {
 				t.Errorf("%d ranks: %+v", ranks, s)
 			}
 			for i, p := range s.Points {
@@ -236,6 +250,72 @@ func TestMeasureRefuses(t *testing.T) {
 	}
 	if r, err := Measure(context.Background(), other, Config{}); err == nil || r != nil {
 		t.Errorf("on a job that is closed: %v, %v", r, err)
+	}
+}
+
+// faulty is a job with queues that fail after some calls.
+type faulty struct {
+	rma.Job
+	left int
+}
+
+var errPlanned = errors.New("planned")
+
+func (f *faulty) fails() error {
+	if f.left--; f.left == -1 {
+		return errPlanned
+	}
+	return nil
+}
+
+func (f *faulty) NewQueue(depth int) (rma.Queue, error) {
+	q, err := f.Job.NewQueue(depth)
+	return faultyQueue{q, f}, err
+}
+
+type faultyQueue struct {
+	rma.Queue
+	job *faulty
+}
+
+func (q faultyQueue) Alloc(words int) (rma.Buf, error) {
+	if err := q.job.fails(); err != nil {
+		return nil, err
+	}
+	return q.Queue.Alloc(words)
+}
+
+func (q faultyQueue) Submit() error { return errors.Join(q.job.fails(), q.Queue.Submit()) }
+
+func (q faultyQueue) Wait(ctx context.Context, h rma.Handle) error {
+	return errors.Join(q.job.fails(), q.Queue.Wait(ctx, h))
+}
+
+// TestMeasureFails: whichever call of a queue fails, Measure fails.
+func TestMeasureFails(t *testing.T) {
+	job := &faulty{Job: local.Single()}
+	defer job.Close()
+	cfg := Config{SegmentBytes: 1 << 14, Rounds: 1}
+	for calls := 0; ; calls += 1 + calls/16 {
+		job.left = calls
+		_, err := Measure(context.Background(), job, cfg)
+		if job.left >= 0 { // none has failed
+			if err != nil || calls < 1000 {
+				t.Errorf("after %d calls: %v", calls, err)
+			}
+			return
+		}
+		if !errors.Is(err, errPlanned) {
+			t.Errorf("call %d fails: %v", calls, err)
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	cfg, err := Config{}.complete()
+	if err != nil || cfg.SegmentBytes != DefaultSegmentBytes || cfg.Rounds != DefaultRounds ||
+		cfg.Limit != DefaultLimit || cfg.NowNs == nil {
+		t.Errorf("%+v, %v", cfg, err)
 	}
 }
 
