@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -70,6 +72,66 @@ func TestReportRuns(t *testing.T) {
 	results[0].MopsMax = 1.3
 	if text := textOf(t, r); !strings.Contains(text, "Noisy: in 1 of 2 cases") {
 		t.Errorf("it is not noisy:\n%s", text)
+	}
+}
+
+// The forms of a report as a whole.
+func TestReportForms(t *testing.T) {
+	r := &Report{CPU: "some CPU", Cores: 4, OS: "linux", Arch: "amd64", Go: "go1",
+		Command: "farhash bench", Engine: "goroutines", Complete: true, Results: []Result{
+			{Table: "set", Operation: "find, new", Batch: 1, Ranks: 2, Runs: 2, Mops: 4,
+				MopsMin: 4, MopsMax: 5, LimitMops: 40, OfLimit: .1, Operations: 8,
+				rates: []float64{4, 5}, shares: []float64{.1, .125}},
+			{Table: "set", Operation: "find, new", Batch: 9, Ranks: 2, Runs: 2, Mops: 10,
+				MopsMin: 8, MopsMax: 10, LimitMops: 20, OfLimit: .5, Operations: 8,
+				rates: []float64{8}, shares: []float64{.4}},
+			{Table: "kv", Operation: "put", Batch: 1, Ranks: 2, Runs: 2, Mops: .0123,
+				LimitMops: 1, OfLimit: .01}}}
+	const text = `some CPU, 4 cores, go1 linux/amd64
+farhash bench
+goroutines
+
+table  operation  ranks  one at a time  batches  limit  of the limit
+set    find, new  2      4.00           10.0     20.0   0.50
+kv     put        2      0.012          0.012    1.00   0.01
+`
+	if got := textOf(t, r); !strings.HasPrefix(got, text) || strings.Contains(got, "Noisy") ||
+		strings.Contains(got, "INCOMPLETE") {
+		t.Errorf("%s", got)
+	}
+	r.Complete, r.Reason = false, "interrupted"
+	want := strings.ReplaceAll(`goos: linux
+goarch: amd64
+pkg: github.com/farhash/farhash
+cpu: some CPU
+incomplete: interrupted
+T/batch=1/ranks=2-N	8	250 ns/op	4 Mop/s	0.1 of-limit
+T/batch=1/ranks=2-N	8	200 ns/op	5 Mop/s	0.125 of-limit
+T/batch=9/ranks=2-N	8	125 ns/op	8 Mop/s	0.4 of-limit
+`, "-N\t", fmt.Sprintf("-%d\t", runtime.GOMAXPROCS(0)))
+	want = strings.ReplaceAll(want, "T/", "BenchmarkFarhash/table=set/op=find,new/")
+	var lines bytes.Buffer
+	if err := r.WriteBenchfmt(&lines); err != nil || lines.String() != want {
+		t.Errorf("%v\n%swant\n%s", err, &lines, want)
+	}
+}
+
+// TestRate: three digits.
+func TestRate(t *testing.T) {
+	for mops, want := range map[float64]string{.00123: "0.0012", .0999: "0.1", .1: "0.10",
+		9.99: "9.99", 10: "10.0", 99.94: "99.9", 100: "100", 12345: "12345"} {
+		if got := rate(mops); got != want {
+			t.Errorf("%v is %s, want %s", mops, got, want)
+		}
+	}
+}
+
+// TestMedian: of an even number the mean of the two in the middle.
+func TestMedian(t *testing.T) {
+	for want, values := range map[float64][]float64{3: {9, 3, 1}, 2.5: {9, 3, 1, 2}, 7: {7}} {
+		if got := median(values); got != want {
+			t.Errorf("%v of %v", got, values)
+		}
 	}
 }
 
