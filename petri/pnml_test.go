@@ -139,7 +139,8 @@ var goodFiles = []struct {
 	     </place><transition id="T"><name><value>T</value></name><orientation><value>0</value>
 	     </orientation><rate><value>1.0</value></rate><timed><value>false</value></timed>
 	     <infiniteServer><value>false</value></infiniteServer><priority><value>1</value></priority>
-	     </transition><transition id="U"><priority><value>1</value></priority></transition>
+	     </transition><transition id="U"><priority><value>1</value></priority>
+	     <timed><value>False</value></timed></transition>
 	     <arc id="a" source="P" target="T"><graphics/><inscription><value>Default,3</value>
 	     <graphics/></inscription><tagged><value>false</value></tagged>
 	     <arcpath id="000" x="101" y="87" curvePoint="false"/><type value="normal"/></arc></net>
