@@ -25,4 +25,8 @@ ShmemPmdMapped:     4096 kB
 			t.Errorf("%#x to %#x: %d bytes, %v; want %d", c.from, c.to, got, err, c.want)
 		}
 	}
+	bad := strings.Replace(smaps, "2048 kB", "many kB", 1)
+	if got, err := hugeBytes(strings.NewReader(bad), 0x7f0000000000, 0x7f0000000008); err == nil {
+		t.Errorf("many kB are %d bytes", got)
+	}
 }

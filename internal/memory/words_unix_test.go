@@ -113,6 +113,9 @@ func TestMapFile(t *testing.T) {
 	if err := UnmapFile(mapped); err != nil {
 		t.Error(err)
 	}
+	if err := UnmapFile(mapped); err == nil {
+		t.Error("the file was still mapped")
+	}
 	if err := UnmapFile(nil); err != nil {
 		t.Errorf("nothing: %v", err)
 	}
