@@ -126,6 +126,74 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// The tables of sets by the memory, and by how many words there may be.
+func TestPlanGrowth(t *testing.T) {
+	for _, c := range []struct {
+		words, memoryBytes uint64
+		want               growth
+	}{
+		{0, 1 << 30, growth{43688, 89473024}},
+		{1, 1 << 30, growth{64, 67108864}},
+		{1000, 1 << 30, growth{1392, 88604672}},
+		{47185, 1 << 30, growth{65536, 67108864}}, // just large enough, and not more than
+		{47186, 1 << 30, growth{16392, 67141632}}, // firstBuckets: here less
+		{200000, 1 << 30, growth{17368, 71139328}},
+		{1 << 20, 1 << 30, growth{22760, 87605248}},
+		{12079595, 1 << 30, growth{65544, 67117056}}, // an eighth of the memory
+		{12079596, 1 << 30, growth{43688, 89473024}}, // more, so as without a number
+		{11796, 1 << 20, growth{16392, 65568}},
+		{1, 1, growth{minBuckets, minBuckets}},
+		{1, 17 << 20, growth{64, 1 << 20}}, {1, 18 << 20, growth{64, 5 << 18}},
+		{100, 1 << 15, growth{144, 2304}},
+	} {
+		if got := planGrowthFor(c.words, c.memoryBytes); got != c.want {
+			t.Errorf("%d words, %d bytes: %+v, want %+v", c.words, c.memoryBytes, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		buckets uint64
+		want    growth
+	}{
+		{0, growth{minBuckets, minBuckets}}, {minBuckets, growth{minBuckets, minBuckets}},
+		{firstBuckets, growth{firstBuckets, firstBuckets}},
+		{firstBuckets + 1, growth{firstBuckets / 2, firstBuckets}}, // in whole lines
+		{1<<30 + 4096, growth{firstBuckets, 1 << 30}}, {1001, growth{1000, 1000}},
+	} {
+		for _, bytes := range []uint64{bytesPerBucket, bytesPerElementBucket} {
+			if got := planGrowth(c.buckets*bytes, bytes); got != c.want {
+				t.Errorf("%d buckets: %+v, want %+v", c.buckets, got, c.want)
+			}
+		}
+	}
+}
+
+// Blocks of records, and such as end within one.
+func TestRecordsOf(t *testing.T) {
+	for block, want := range map[string]int{
+		"": 0, "\x01\x00\x00\x00a": 1, "\x00\x00\x00\x00\x02\x00\x00\x00ab": 2,
+		"\x01\x00\x00": -1, "\x02\x00\x00\x00a": -1, "\x00\x00\x00\x00\x01": -1,
+		"\x00\x00\x01\x00" + strings.Repeat("a", set.MaxStringBytes): -1,
+	} {
+		records, err := recordsOf([]byte(block))
+		if want < 0 && err == nil || want >= 0 && (err != nil || len(records) != want) {
+			t.Errorf("%.20q: %d records, %v; want %d", block, len(records), err, want)
+		}
+	}
+}
+
+// Records with keys are kept in chunks, of which few are made.
+func TestChunks(t *testing.T) {
+	var c counts
+	for i, want := range []uint64{1, 1, 1, 4, 5} { // chunks, in MiB
+		size := []int{1, chunkBytes - 2, 1, 3 * chunkBytes, 1}[i]
+		if got := c.store(make([]byte, size)); len(got) != size || cap(got) != size ||
+			c.chunks != want*chunkBytes {
+			t.Errorf("%d: %d bytes, with room for %d, of chunks of %d", i, len(got), cap(got),
+				c.chunks)
+		}
+	}
+}
+
 // What was saved is seen by the filter that loads it, if that is of the same kind.
 func TestSaveLoad(t *testing.T) {
 	n := 100000
