@@ -47,6 +47,35 @@ func TestHiddenWindowsHaveNoWords(t *testing.T) {
 	}
 }
 
+// A window that is made is known to those who have it alone, also one without memory.
+func TestWindowsAreForgotten(t *testing.T) {
+	err := Run(2, func(job rma.Job) error {
+		w, err := job.NewWindow(t.Context(), rma.Spec{Name: "test", Words: 3})
+		if err != nil {
+			return err
+		}
+		_, full := job.NewWindow(t.Context(), rma.Spec{Name: "too large",
+			Words: min(1<<46, math.MaxInt/8+1)})
+		if full == nil {
+			t.Error("there is 1 PiB")
+		}
+		// Both ranks have forgotten the windows, or have yet to, after a barrier.
+		if err := errors.Join(job.Barrier(t.Context()), w.Close()); err != nil {
+			return err
+		}
+		c := job.(*member).cluster
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(c.pending) > 0 {
+			t.Errorf("%d windows are still being made", len(c.pending))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestNumberOfRanks(t *testing.T) {
 	for _, n := range []int{-1, 0, MaxRanks + 1} {
 		err := Run(n, func(rma.Job) error { return errors.New("was run") })
