@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"testing"
 
@@ -40,6 +41,10 @@ func TestStream(t *testing.T) {
 		if string(text) != want || err != nil || readErr != nil || printed["a"] != (want != "") ||
 			printed["c"] {
 			t.Errorf("%+v: %q, want %q, %v", f, text, want, printed)
+		}
+		s.err = io.ErrShortWrite
+		if err := s.print(answer{}); err != s.err {
+			t.Errorf("an answer could not be printed, and then %v", err)
 		}
 		left := unprinted([]propertyAnswer{{Name: "a"}, {Name: "c"}}, printed)
 		if len(left) != 1 && want != "" || len(left) != 2 && want == "" {
