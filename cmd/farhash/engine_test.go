@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/diagram"
 	"github.com/farhash/farhash/petri/property"
 	"github.com/farhash/farhash/symbolic"
@@ -107,6 +110,56 @@ func TestPace(t *testing.T) {
 	p.hold(t.Context(), diagram.Snapshot{States: big.NewInt(4e6)})
 	if stopped != 1 {
 		t.Errorf("a search that cannot end was stopped %d times", stopped)
+	}
+}
+
+// TestHold: a strategy pauses for as long as it is to, unless nothing is slowed down any more, and
+// where cores are left for both engines it does not.
+func TestHold(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	const ran = 4 / strategies * (100*time.Second + besideBegin) // of four processors
+	for _, c := range []struct {
+		ranks   int
+		release bool
+		want    time.Duration
+	}{
+		{4 - strategies, false, 0}, {4, true, 0},
+		{4, false, time.Duration(float64(100*time.Second) / besideTime)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPace(c.ranks, &display{quiet: true})
+			p.plan(explore.Plan{States: 1e6})
+			if c.release {
+				p.release()
+			}
+			p.hold(t.Context(), diagram.Snapshot{Ran: ran})
+			if got := time.Since(p.begin); got.Round(time.Millisecond) != c.want {
+				t.Errorf("%d ranks, release %v: a pause of %v, not %v", c.ranks, c.release, got,
+					c.want)
+			}
+		})
+	}
+}
+
+// TestAlone: where neither engine has had memory enough, the symbolic one gets all of it.
+func TestAlone(t *testing.T) {
+	net, err := petri.ReadFile(familyHere(t, "rwmutex", 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &exploreFlags{quiet: true}
+	b := &both{exploreFlags: f, ctx: t.Context(), net: net, mem: 64 << 20, reached: make(
+		chan struct{}), failure: &symbolic.FullError{}, answers: f.stream(net, 0)}
+	b.pace = newPace(2, b.answers.show)
+	close(b.reached)
+	b.alone()
+	if b.failure != nil || b.res == nil || b.res.States.Cmp(big.NewInt(20)) != 0 {
+		t.Errorf("%+v, %v", b.res, b.failure)
+	}
+	select {
+	case <-b.reached:
+	default:
+		t.Error("it has not ended")
 	}
 }
 
