@@ -5,10 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/lab"
 )
 
@@ -67,6 +69,43 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err = Open(path, Config{Mode: Fine}); err == nil {
 		t.Error("a cache with locks was opened")
+	}
+}
+
+// A put that is under way beside Clear has seen that the buckets before its own are not empty. Its
+// pair is found after Clear.
+func TestClearBesidePuts(t *testing.T) {
+	c := open(t, named(t), Config{KeySize: 8, ValueSize: 8, Buckets: 64})
+	for i := range 200 {
+		if _, err := c.Put(spread(uint64(i+1), 8), spread(7, 8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := c.batches.Here(0)
+	before := slices.Clone(own)
+	if err := c.Clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	puts := 0
+	for group := range c.groups {
+		for i := range c.cfg.GroupBuckets {
+			at := c.bucketOffset(group, i)
+			bucket, place := before[at:at+c.bucketWords], own[at:at+c.bucketWords]
+			if bucket[0] <= invalid {
+				continue
+			}
+			cleared := slices.Clone(place)
+			copy(place, bucket) // what the put writes
+			found, err := c.Get(core.BytesOf(c.keyIn(bucket)), make([]byte, 8))
+			if !found || err != nil {
+				t.Errorf("the pair of bucket %d of group %d: found %v, %v", i, group, found, err)
+			}
+			copy(place, cleared)
+			puts++
+		}
+	}
+	if puts < 30 {
+		t.Errorf("%d puts of 200", puts)
 	}
 }
 
