@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/file"
 	"github.com/farhash/farhash/set"
+	"github.com/farhash/farhash/ship"
 )
 
 // These tests call the Go of the library in this process, without a library that is installed.
@@ -281,6 +283,91 @@ func TestReadTables(t *testing.T) {
 	refuses(t, "index", err, "key_size is ")
 	if _, err := readIndexConfig(nil); err != nil {
 		t.Error(err) // an index that is loaded needs none
+	}
+}
+
+// same compares a configuration that was read with the one that is wanted, field by field.
+func same[T any](t *testing.T, got T, err error, want T) {
+	t.Helper()
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("read\n%+v, want\n%+v; %v", got, want, err)
+	}
+}
+
+// TestEveryField: each field of a configuration of C comes to the one of Go that has its name.
+func TestEveryField(t *testing.T) {
+	s := zero(readSetConfig)
+	s.buckets, s.chunk, s.chunks, s.depth, s.access, s.max_bytes = 1, 2, 3, 4, 1, 6
+	words := set.Config{Buckets: 1, Chunk: 2, Chunks: 3, Depth: 4, Access: ship.OneSided,
+		MaxBytes: 6}
+	gotSet, err := readSetConfig(s)
+	same(t, gotSet, err, words)
+
+	e := zero(readElementsConfig)
+	e.set, e.element_bytes, e.capacity = *s, 7, 8
+	gotElements, err := readElementsConfig(e)
+	same(t, gotElements, err, set.ElementsConfig{Config: words, ElementBytes: 7, Capacity: 8})
+
+	c := zero(readCacheConfig)
+	c.key_size, c.value_size, c.buckets, c.mode, c.retries = 1, 2, 3, 2, -4
+	c.group_buckets, c.choices, c.depth, c.access = 5, 6, 7, 2
+	put(&c.ttl_seconds, 8)
+	gotCache, err := readCacheConfig(c)
+	same(t, gotCache, err, cache.Config{KeySize: 1, ValueSize: 2, Buckets: 3, Mode: cache.Coarse,
+		Retries: -4, GroupBuckets: 5, Choices: 6, Depth: 7, Access: ship.Shipped,
+		TTL: 8 * time.Second})
+
+	m := zero(readMapConfig)
+	m.slots, m.bytes, m.max_key, m.max_value, m.copies, m.chunk = 1, 2, 3, 4, 5, 6
+	m.depth, m.access, m.max_bytes = 7, 1, 9
+	gotMap, err := readMapConfig(m)
+	same(t, gotMap, err, kv.Config{Slots: 1, Bytes: 2, MaxKey: 3, MaxValue: 4, Copies: true,
+		Chunk: 6, Depth: 7, Access: ship.OneSided, MaxBytes: 9})
+	m.copies, m.access, m.reserved[3] = 0, 2, 1
+	_, err = readMapConfig(m)
+	refuses(t, "map", err, "a reserved field of farhash_map_config")
+	m.reserved[3] = 0
+	if got, err := readMapConfig(m); err != nil || got.Copies || got.Access != ship.Shipped {
+		t.Errorf("%+v, %v", got, err)
+	}
+
+	x := zero(readIndexConfig)
+	x.key_size, x.value_size, x.max_memory_bytes, x.max_copies, x.variable = 4, 2, 3, 5, 6
+	x.depth, x.access = 7, 1
+	put(&x.load, .5)
+	gotIndex, err := readIndexConfig(x)
+	same(t, gotIndex, err, index.Config{KeySize: 4, ValueSize: 2, MaxMemoryBytes: 3, MaxCopies: 5,
+		Variable: true, Load: .5, Access: ship.OneSided})
+	x.depth = 65537
+	_, err = readIndexConfig(x)
+	refuses(t, "index", err, "depth is 65537")
+	x.depth, x.reserved[1] = 0, 1
+	_, err = readIndexConfig(x)
+	refuses(t, "index", err, "a reserved field of farhash_index_config")
+}
+
+// filled is what a function writes to a struct of C.
+func filled[S, T any](write func(S, *T), from S) *T {
+	to := new(T)
+	write(from, to)
+	return to
+}
+
+// TestEveryCount: each count of Go comes to the one of C that has its name.
+func TestEveryCount(t *testing.T) {
+	s := filled(writeSetStats, set.Stats{Inserted: 1, Found: 2, NotFound: 3, Full: 4, LostSwaps: 5,
+		ExtraChunks: 6, LongestProbe: 7})
+	if got := fmt.Sprint(s.inserted, s.found, s.not_found, s.full, s.lost_swaps, s.extra_chunks,
+		s.longest_probe); got != "1 2 3 4 5 6 7" {
+		t.Errorf("set: %s", got)
+	}
+	c := filled(writeCacheStats, cache.Counts{Hits: 1, Misses: 2, Inserted: 3, Updated: 4,
+		Evicted: 5, Deletes: 6, Deleted: 7, Mismatches: 8, Retries: 9, Invalid: 10, LockWaits: 11,
+		LocksBroken: 12, Occupied: 13})
+	if got := fmt.Sprint(c.hits, c.misses, c.inserted, c.updated, c.evicted, c.deletes, c.deleted,
+		c.mismatches, c.retries, c.invalid, c.lock_waits, c.locks_broken,
+		c.occupied); got != "1 2 3 4 5 6 7 8 9 10 11 12 13" {
+		t.Errorf("cache: %s", got)
 	}
 }
 
