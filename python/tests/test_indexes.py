@@ -33,6 +33,18 @@ class Indexes(OneRank):
     def test_bytes(self):
         index = farhash.Index(self.job, 4, 2, b"key0key1", b"abcd")
         self.assertEqual((index.get(b"key1"), index.get(b"key2")), (b"cd", None))
+        for raw in (bytearray, memoryview):
+            self.assertEqual(index.get(raw(b"key1")), b"cd")
+        empty = farhash.Index(self.job, 4, 2, b"", b"")
+        self.assertEqual(len(empty), 0)
+        self.assertTrue(empty)
+
+    def test_bytes_of_numbers(self):
+        index = farhash.Index(self.job, "<i8", "i4", [5, 6], np.arange(2, dtype="i4"))
+        for raw in (bytes, bytearray, memoryview):
+            self.assertEqual(index.get(raw((6).to_bytes(8, "little"))), 1)
+            with self.assertRaisesRegex(ValueError, "the key has 7 bytes"):
+                index.get(raw(bytes(7)))
 
     def test_keys_that_occur_again(self):
         keys = np.array([5, 7, 5, 5, 9])
