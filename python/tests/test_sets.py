@@ -126,6 +126,17 @@ class Words(OneRank):
         with self.assertRaisesRegex(farhash.FileError, "key_size/Buckets/FARHASH_FINE"):
             words.load("key_size/Buckets/FARHASH_FINE")
 
+    def test_closed_elements(self):
+        elements, strings = farhash.Elements(self.job, 4, 64), farhash.Strings(self.job)
+        for table, batch in ((elements, b"abcd"), (strings, [b"abcd"])):
+            table.close()
+            for call in (table.check, table.stats, table.__len__,
+                         lambda: table.find_or_put(b"abcd"), lambda: b"abcd" in table,
+                         lambda: table.find_or_put_batch(batch),
+                         lambda: table.contains_batch(batch)):
+                with self.assertRaisesRegex(farhash.ClosedError, "closed"):
+                    call()
+
     def test_closed(self):
         with farhash.Set(self.job, 64) as words:
             self.assertFalse(words.closed)
@@ -136,7 +147,8 @@ class Words(OneRank):
             self.assertTrue(table.closed)
             self.assertIn("closed", repr(table))
             for call in (table.check, table.stats, table.__len__, lambda: table.find_or_put(1),
-                         lambda: table.find_or_put_batch([1]), lambda: table.contains_batch([])):
+                         lambda: table.find_or_put_batch([1]), lambda: table.contains_batch([]),
+                         lambda: 1 in table):
                 with self.assertRaisesRegex(farhash.ClosedError, "closed"):
                     call()
         for call in (self.job.barrier, lambda: self.job.rank, lambda: farhash.Set(self.job, 64)):
