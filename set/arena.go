@@ -66,6 +66,12 @@ const (
 	slotRun  = 64
 	runWords = 1 << 12
 
+	// A Shared job has shorter runs in arenas of less than runsOfAll of them, so that its members
+	// together hold an eighth of an arena at most if each has only begun its first run. A run has
+	// leastRunWords at least.
+	runsOfAll     = 8 * rma.MaxMembers
+	leastRunWords = 1 << 7
+
 	// slotLines is how many cache lines of a slot are prefetched at most.
 	slotLines = 8
 
@@ -73,19 +79,27 @@ const (
 	freedRun = 16
 )
 
-// newArenas makes arenas with room for elements in all. Collective.
-func newArenas(ctx context.Context, job rma.Job, elements uint64, slotWords int) (*arenas, error) {
-	a := &arenas{job: job, grain: slotWords, run: slotRun, inLine: lineBuckets%slotWords == 0}
-	return a.open(ctx, elements)
+// room is how large arenas are.
+type room struct {
+	slots    uint64 // in all; of strings, words
+	least    uint64 // of these that are there whatever maxBytes is
+	maxBytes uint64 // of a Shared job: of the arena and of the owners of its runs; 0: any number
 }
 
-// newStringArenas makes arenas for strings, of so many words in all. Collective.
-func newStringArenas(ctx context.Context, job rma.Job, words uint64) (*arenas, error) {
+// newArenas makes arenas for elements. Collective.
+func newArenas(ctx context.Context, job rma.Job, r room, slotWords int) (*arenas, error) {
+	a := &arenas{job: job, grain: slotWords, run: slotRun, inLine: lineBuckets%slotWords == 0}
+	return a.open(ctx, r)
+}
+
+// newStringArenas makes arenas for strings. Collective.
+func newStringArenas(ctx context.Context, job rma.Job, r room) (*arenas, error) {
 	// The longest string fits where others hold runs.
-	words += uint64(job.Size()) * maxStringWords
-	grain := grainFor(words)
+	r.slots += uint64(job.Size()) * maxStringWords
+	grain := grainFor(r.slots)
+	r.slots, r.least = r.slots/uint64(grain), r.least/uint64(grain)
 	a := &arenas{job: job, grain: grain, strings: true, run: uint64(runWords / grain)}
-	return a.open(ctx, words/uint64(grain))
+	return a.open(ctx, r)
 }
 
 // grainFor is the words of a grain, so that references can name all grains of so many words. The
@@ -98,19 +112,36 @@ func grainFor(words uint64) int {
 	return grain
 }
 
-// open makes the windows, for so many slots in all. Collective.
-func (a *arenas) open(ctx context.Context, slots uint64) (*arenas, error) {
+// layOut finds how many slots a rank has, and how long a run is, which members of a Shared job find
+// alike.
+func (a *arenas) layOut(r room) error {
 	ranks := uint64(a.job.Size())
 	a.rankBits = uint(bits.Len(uint(ranks - 1)))
 	// Free slots that ranks hold must not fill an arena too soon. More than refMask+1 elements
 	// are refused below.
-	holders := uint64(2)
+	a.slots = (min(r.slots, refMask+1) + ranks - 1) / ranks
 	if _, ok := a.job.(rma.Shared); ok {
-		holders = rma.MaxMembers
+		for a.run > a.slots/runsOfAll && a.run*uint64(a.grain) > leastRunWords {
+			a.run /= 2
+		}
+		a.slots += rma.MaxMembers * a.run
+		runs := r.maxBytes / (8 * (a.run*uint64(a.grain) + 1))
+		if r.maxBytes > 0 && runs < a.slots/a.run {
+			a.slots = a.run * max(runs, (r.least+a.run-1)/a.run, 1)
+		}
+	} else {
+		a.slots += 2 * a.run
 	}
-	a.slots = (min(slots, refMask+1)+ranks-1)/ranks + holders*a.run
 	if a.slots > refMask>>a.rankBits {
-		return nil, fmt.Errorf("set: %d elements do not fit into 2^%d slots", slots, refBits)
+		return fmt.Errorf("set: %d elements do not fit into 2^%d slots", r.slots, refBits)
+	}
+	return nil
+}
+
+// open makes the windows. Collective.
+func (a *arenas) open(ctx context.Context, r room) (*arenas, error) {
+	if err := a.layOut(r); err != nil {
+		return nil, err
 	}
 	var err error
 	if a.counter, err = newCells(ctx, a.job, "slots taken", 2); err != nil {

@@ -61,7 +61,7 @@ func fillAfterLoss(e *Elements, cut *int) error {
 func TestArenaLost(t *testing.T) {
 	must(t, runEngine(engineCarriers, 3, 1, func(job rma.Job) error {
 		ctx, cut := context.Background(), -1
-		a, err := newArenas(ctx, lab.Cut(job, &cut), 30, 1)
+		a, err := newArenas(ctx, lab.Cut(job, &cut), room{slots: 30}, 1)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func TestArenaLost(t *testing.T) {
 	}))
 	must(t, runEngine(engineHosts, 4, 1, func(job rma.Job) error { // 0 addresses 2
 		ctx, cut := context.Background(), -1
-		a, err := newArenas(ctx, lab.Cut(job, &cut), 30, 1)
+		a, err := newArenas(ctx, lab.Cut(job, &cut), room{slots: 30}, 1)
 		if err != nil {
 			return err
 		}

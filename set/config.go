@@ -19,9 +19,10 @@ type Config struct {
 	// most. 0 means 2^16.
 	Buckets uint64
 	// MaxBytes is the memory that the set may take on all ranks together. While it grows that is
-	// two tables, and the arenas of elements. 0 means that Buckets are kept where they are given.
-	// Without Buckets, and for Strings, it means 0.8 of the memory that the hosts have left, or a
-	// twentieth where the engine takes the memory of a window at once ([rma.Reserves]).
+	// two tables, and the arenas of elements; a set by name keeps all tables. A set of strings that
+	// has no name takes up to 128 KiB a rank more. 0 means that Buckets are kept where they are
+	// given. Without Buckets, and for Strings, it means 0.8 of the memory that the hosts have left,
+	// or a twentieth where the engine takes the memory of a window at once ([rma.Reserves]).
 	MaxBytes uint64
 	// MayGrow, if it is not nil, decides whether the set takes more memory within MaxBytes, which
 	// it may then share with others. It is told how many bytes the set has on all ranks and comes
@@ -42,6 +43,7 @@ type Config struct {
 	Access ship.Access
 
 	variant variant.Set
+	byName  bool // a table that has moved keeps its memory
 }
 
 // ElementsConfig shapes an Elements set. Every rank gives the same, except for Access.
@@ -123,9 +125,10 @@ func (c *ElementsConfig) capacityFor(buckets uint64) uint64 {
 // tableSizes are the buckets of all tables that a set may have, one after the other. Each is twice
 // as large as the one before it, or four times while the set takes little of MaxBytes and shares it
 // with nothing: the fewer tables there are, the less is moved. The last one takes what MaxBytes
-// leaves beside the one before it, if it is a quarter more at least. Every rank computes the same.
+// leaves beside the one before it, or beside all of a set by name, if it is a quarter more at
+// least. Every rank computes the same.
 func (c *ElementsConfig) tableSizes(ranks int) []uint64 {
-	line, all := uint64(ranks)*lineBuckets, []uint64{c.Buckets}
+	line, all, kept := uint64(ranks)*lineBuckets, []uint64{c.Buckets}, uint64(0)
 	bytes := func(buckets uint64) uint64 {
 		larger := *c
 		larger.Buckets = buckets
@@ -137,14 +140,33 @@ func (c *ElementsConfig) tableSizes(ranks int) []uint64 {
 		if next > maxBuckets || bytes(next) > c.MaxBytes/littleShare || c.MayGrow != nil {
 			next = line * uint64(sort.Search(int(size*2/line), func(n int) bool {
 				more := uint64(n+1) * line
-				return more > maxBuckets || size*8+bytes(more) > c.MaxBytes
+				return more > maxBuckets || kept+size*8+bytes(more) > c.MaxBytes
 			}))
 		}
 		if next < size+size/4 {
 			return all
 		}
+		if c.byName {
+			kept += size * 8
+		}
 		all = append(all, next)
 	}
+}
+
+// arenaRoom is how large the arenas are beside tables of these sizes.
+func (c *ElementsConfig) arenaRoom(tables []tableMemory) room {
+	r := room{slots: c.capacityFor(tables[len(tables)-1].buckets), least: c.Capacity}
+	if c.byName && c.MaxBytes > 0 {
+		r.maxBytes = c.MaxBytes
+		for _, t := range tables {
+			r.maxBytes -= t.buckets * 8
+		}
+	}
+	if c.ElementBytes == anyLength {
+		r.slots *= meanStringBytes / 8
+		r.least *= meanStringBytes / 8
+	}
+	return r
 }
 
 // agreed makes sure that every rank has the same configuration, and that it is legal. It fills in
@@ -156,6 +178,7 @@ func (c ElementsConfig) agreed(ctx context.Context, job rma.Job, refusal error) 
 			return c, errors.New("set: MayGrow is of one process, and a set by name is of many; " +
 				"leave it nil and give MaxBytes")
 		}
+		c.byName = true
 		err := core.Recorded(shared, "set", c.fields, c.set, func() (err error) {
 			c, err = c.settled(ctx, job, refusal)
 			return err

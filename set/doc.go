@@ -207,7 +207,8 @@
 // # By name
 //
 // All processes that have opened a set by name are its one rank (rma.Shared). Each takes runs of 64
-// slots, or 4096 words for strings; a window has the owner of each run. When a process has ended
+// slots, or 4096 words for strings, or shorter ones in a small arena: twice as many as last time,
+// up to so many slots. A window has the owner of each run. When a process has ended
 // others take its runs over and examine them, each run once: slots that no bucket refers to are
 // free (inherit.go). No string is in two runs that were taken one after the other.
 //

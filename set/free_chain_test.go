@@ -47,7 +47,7 @@ func freedSlotsAreTakenOnce(t *testing.T) {
 	jobs := ranksOf(t, engineHidden, ranks)
 	arenasOf := make([]*arenas, ranks)
 	must(t, onAll(ranks, func(rank int) (err error) {
-		arenasOf[rank], err = newArenas(context.Background(), jobs[rank], slots, 1)
+		arenasOf[rank], err = newArenas(context.Background(), jobs[rank], room{slots: slots}, 1)
 		return err
 	}))
 	var chain []Ref
@@ -90,7 +90,7 @@ func freedSlotsAreTakenOnce(t *testing.T) {
 func freedSlotComesBack(t *testing.T) {
 	mark.Need(t)
 	job := ranksOf(t, engineDirect, 1)[0]
-	a, err := newArenas(t.Context(), job, 8, 1)
+	a, err := newArenas(t.Context(), job, room{slots: 8}, 1)
 	must(t, err, a.putFreed(t.Context(), []Ref{1, 2, 3}))
 	take := func() Ref {
 		ref, ok, err := a.takeFreed(t.Context(), 0)

@@ -20,6 +20,7 @@ type inheritance struct {
 	tables func(ctx context.Context) ([]*table, error) // that may refer to slots
 
 	took  bool     // this process has runs
+	last  uint64   // how many it took together when it last took some
 	asked bool     // it has looked for runs of members that have ended
 	runs  []uint64 // that it inherits, and has not examined
 }
@@ -121,16 +122,35 @@ func (a *arenas) refillShared(grains uint64) error {
 	return err
 }
 
-// takeSharedRun takes a new run, or as many as so many grains need, and adds its slots to the free
-// ones.
+// wanted is how many new runs this process takes of those that are left: as many as so many grains
+// need, and twice as many as last time if that is more. So it holds little in comparison to what it
+// has put, and rarely takes any. Of short runs it takes a few, so that the end of one, which is too
+// short for such a string, is a small part. It takes no more together than the longest run has, and
+// leaves others most of what is left.
+func (a *arenas) wanted(grains, left uint64) uint64 {
+	const few = 4
+	runsFor := func(grains uint64) uint64 { return (grains + a.run - 1) / a.run }
+	longest := uint64(slotRun) / a.run
+	if a.strings {
+		longest = uint64(runWords/a.grain) / a.run
+	}
+	runs := max(2*a.shared.last, min(few, runsFor(few*grains)))
+	return max(1, runsFor(grains), min(runs, longest, left/8))
+}
+
+// takeSharedRun takes new runs, as many as so many grains need at least, and adds their slots to
+// the free ones.
 func (a *arenas) takeSharedRun(grains uint64) (taken bool, err error) {
 	ctx, h := context.Background(), a.shared
-	runs := max(1, (grains+a.run-1)/a.run)
 	for {
 		begin, err := a.counter.Load(ctx, 0, cellTaken)
-		end := begin + runs*a.run
-		if err != nil || end > a.slots {
+		if err != nil || begin > a.slots {
 			return false, err
+		}
+		runs := a.wanted(grains, (a.slots-begin)/a.run)
+		end := begin + runs*a.run
+		if end > a.slots {
+			return false, nil
 		}
 		if a.refused = a.takeMemory(0, begin, end); a.refused != nil {
 			return false, nil
@@ -148,7 +168,7 @@ func (a *arenas) takeSharedRun(grains uint64) (taken bool, err error) {
 				begin+runsOf(owner)*a.run)
 		}
 		if won && err == nil {
-			h.took = true
+			h.took, h.last = true, runs
 			a.addSlots(begin, end)
 		}
 		if won || err != nil {

@@ -9,12 +9,15 @@ import (
 
 // layout is the layout of files. It changes with everything that processes have to do in the same
 // way: the layout of windows, the hashes, the protocol.
-const layout = 1
+const layout = 2
 
 // Open opens the set of words with a name, or makes it if there is none: any number of processes of
 // this host share it, come and go, and may be killed ([file] has what that guarantees). A name is a
 // path, or without a slash a file in /dev/shm. The configuration comes from the file: what cfg
 // gives that is not 0 must be equal to it. [file.Remove] ends the set.
+//
+// The file takes no more than Config.MaxBytes and a few pages, with all tables that the set has
+// had, and what processes hold to insert into.
 //
 // Calls that need all ranks of a job run in one process, while others insert: Save saves what All
 // has, Check reports what several walks find. There is no Collect. Stats.Inserted is of all

@@ -87,7 +87,7 @@ func runTakenAtOnce(t *testing.T) {
 	jobs := ranksOf(t, engineDirect, 2)
 	of := make([]*arenas, 2)
 	must(t, onAll(2, func(rank int) (err error) {
-		of[rank], err = newArenas(context.Background(), jobs[rank], 4*slotRun, 1)
+		of[rank], err = newArenas(context.Background(), jobs[rank], room{slots: 4 * slotRun}, 1)
 		return err
 	}))
 	var other []uint64

@@ -506,13 +506,13 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 	}
 	if s.tally, err = newTally(ctx, job); err == nil && cfg.ElementBytes != 0 {
 		s.mask = ^uint64(refMask)
-		capacity := cfg.capacityFor(s.tables[len(s.tables)-1].buckets)
+		room := cfg.arenaRoom(s.tables)
 		if cfg.ElementBytes == anyLength {
 			s.begins = []int{0}
-			s.arenas, err = newStringArenas(ctx, job, capacity*meanStringBytes/8)
+			s.arenas, err = newStringArenas(ctx, job, room)
 		} else {
 			s.width = (cfg.ElementBytes + 7) / 8
-			s.arenas, err = newArenas(ctx, job, capacity, s.width)
+			s.arenas, err = newArenas(ctx, job, room, s.width)
 		}
 	}
 	if err == nil {

@@ -215,7 +215,7 @@ func noGrainIsLost(t *testing.T, sets []*Strings) {
 // TestRuns cuts slots out of runs and gives some back. No two of them overlap.
 func TestRuns(t *testing.T) {
 	job := local.Single()
-	a, err := newStringArenas(t.Context(), job, 1<<16)
+	a, err := newStringArenas(t.Context(), job, room{slots: 1 << 16})
 	must(t, err)
 	rng := rand.New(rand.NewPCG(1, 2))
 	owners, slots := make([]bool, a.slots), map[Ref]int{}
@@ -293,7 +293,7 @@ func TestGrainsOfManyWords(t *testing.T) {
 	job := local.Single()
 	defer job.Close()
 	a := &arenas{job: job, grain: 4, strings: true, run: 100}
-	_, err := a.open(t.Context(), 1000)
+	_, err := a.open(t.Context(), room{slots: 1000})
 	must(t, err)
 	defer a.close()
 	h := heldSlots{arenas: a}
