@@ -7,6 +7,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
 )
@@ -58,6 +59,37 @@ func (t *table) check(ctx context.Context, rank int, later []*table) error {
 		}
 	}
 	return w.f.Err()
+}
+
+// errDamaged is the error of a control word that no process can have stored.
+func errDamaged(what string, word uint64) error {
+	return fmt.Errorf("set: the set is damaged: %s is %d; remove its file", what, word)
+}
+
+// checkControl makes sure that the control words of a Shared job are possible, as a crash of the
+// host may have damaged them. They only rise, and each is read before the one that limits it. What
+// arenas count is examined when it is used.
+func (sp *space) checkControl() error {
+	words := sp.marks.regions.Here(0)
+	moved := uint64(0)
+	for i := range words {
+		if i != cellBegun && i != cellReady {
+			moved = max(moved, atomic.LoadUint64(&words[i]))
+		}
+	}
+	begun := atomic.LoadUint64(&words[cellBegun])
+	ready, last := atomic.LoadUint64(&words[cellReady]), uint64(len(sp.tables)-1)
+	switch {
+	case moved > begun:
+		return errDamaged(fmt.Sprintf("of %d tables that are in use, the one to move to", begun+1),
+			moved)
+	case begun > ready:
+		return errDamaged(fmt.Sprintf("of %d tables that have memory, the last in use", ready+1),
+			begun)
+	case ready > last:
+		return errDamaged(fmt.Sprintf("of %d tables, the last that has memory", last+1), ready)
+	}
+	return nil
 }
 
 // bucket checks one occupied bucket. The error is of reading, not of the table.
@@ -177,7 +209,8 @@ func (sp *space) local(ctx context.Context) iter.Seq2[stored, error] {
 }
 
 // occupied iterates over what the parts of the ranks from rank to before end hold. It first has a
-// table move to its end that has begun to: what is in two tables comes once.
+// table move to its end that has begun to: what is in two tables comes once. A damaged bucket is an
+// error.
 func (sp *space) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, error] {
 	return func(yield func(stored, error) bool) {
 		more := true
@@ -189,6 +222,10 @@ func (sp *space) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, 
 			for i, t := range tables {
 				for s, err := range t.occupied(ctx, rank, end) {
 					again := false
+					if err == nil && s.bucket&occupied == 0 {
+						err = fmt.Errorf("set: bucket %d is damaged: it holds %#x without the "+
+							"occupied bit; Check says what else is", s.at, s.bucket)
+					}
 					if err == nil {
 						again, err = t.isIn(tables[:i], s.bucket)
 					}

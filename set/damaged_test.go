@@ -96,3 +96,29 @@ func TestNoStringAtReference(t *testing.T) {
 		}
 	}
 }
+
+// Who walks over a damaged bucket gets an error.
+func TestAllOverDamagedBucket(t *testing.T) {
+	for _, damaged := range []uint64{0x1000, closed} {
+		sets, err := newSets(ranksOf(t, engineDirect, 1), Config{Buckets: 64})
+		must(t, err)
+		_, err = sets[0].FindOrPut(7)
+		must(t, err)
+		flat := sets[0].oldest.Load().flat
+		for i := range flat {
+			if flat[i] == 0 {
+				flat[i] = damaged
+				break
+			}
+		}
+		failed := false
+		for word, err := range sets[0].All(t.Context()) {
+			if failed = failed || err != nil; err == nil && word != 7 {
+				t.Errorf("All has %#x, which nobody inserted", word)
+			}
+		}
+		if err := sets[0].Check(t.Context()); !failed || err == nil {
+			t.Errorf("%#x: All has an error: %v; Check: %v", damaged, failed, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package set
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -42,10 +43,30 @@ func newInheritance(ctx context.Context, job rma.Shared, a *arenas) (*inheritanc
 		return nil, err
 	}
 	h := &inheritance{job: job, owners: owners}
-	if job.Inherits() {
+	if _, err = a.taken(ctx); err == nil && job.Inherits() {
 		err = h.inherit(a, job.Member())
 	}
 	return h, err
+}
+
+// taken is how many slots of a Shared job are taken. A crash of the host may have damaged it: only
+// whole runs are taken.
+func (a *arenas) taken(ctx context.Context) (uint64, error) {
+	n, err := a.counter.Load(ctx, 0, cellTaken)
+	if err == nil && (n > a.slots || n%a.run != 0) {
+		err = errDamaged(fmt.Sprintf("of %d slots, the number that are taken", a.slots), n)
+	}
+	return n, err
+}
+
+// ownerOf is the owner of a run, 0 if there is none.
+func (h *inheritance) ownerOf(ctx context.Context, a *arenas, run uint64) (uint64, error) {
+	owner, err := h.owners.Load(ctx, 0, int(run))
+	left := a.slots/a.run - min(run, a.slots/a.run)
+	if n := runsOf(owner); err == nil && owner != 0 && (n == 0 || n > left) {
+		err = errDamaged(fmt.Sprintf("the number of runs, of %d, that are taken together", left), n)
+	}
+	return owner, err
 }
 
 func (h *inheritance) close() error {
@@ -66,10 +87,10 @@ func runsOf(owner uint64) uint64 { return owner >> runsAt & runsMask }
 // counter over the last one.
 func (h *inheritance) inherit(a *arenas, member int) error {
 	ctx := context.Background()
-	taken, err := a.counter.Load(ctx, 0, cellTaken)
+	taken, err := a.taken(ctx)
 	for run := uint64(0); run <= taken/a.run && err == nil; {
 		var owner uint64
-		if owner, err = h.owners.Load(ctx, 0, int(run)); err != nil {
+		if owner, err = h.ownerOf(ctx, a, run); err != nil {
 			break
 		}
 		if run == taken/a.run && owner != 0 {
@@ -143,8 +164,8 @@ func (a *arenas) wanted(grains, left uint64) uint64 {
 func (a *arenas) takeSharedRun(grains uint64) (taken bool, err error) {
 	ctx, h := context.Background(), a.shared
 	for {
-		begin, err := a.counter.Load(ctx, 0, cellTaken)
-		if err != nil || begin > a.slots {
+		begin, err := a.taken(ctx)
+		if err != nil {
 			return false, err
 		}
 		runs := a.wanted(grains, (a.slots-begin)/a.run)
@@ -155,7 +176,7 @@ func (a *arenas) takeSharedRun(grains uint64) (taken bool, err error) {
 		if a.refused = a.takeMemory(0, begin, end); a.refused != nil {
 			return false, nil
 		}
-		owner, err := h.owners.Load(ctx, 0, int(begin/a.run))
+		owner, err := h.ownerOf(ctx, a, begin/a.run)
 		won := false
 		if err == nil && owner == 0 {
 			won, err = h.owners.CompareAndSwap(ctx, 0, int(begin/a.run), 0, h.mine(runs))
@@ -213,7 +234,7 @@ func (a *arenas) examineRuns(grains uint64, n int) (some bool, err error) {
 // examine the run again.
 func (a *arenas) examineRun(run uint64, tables []*table) error {
 	ctx, h := context.Background(), a.shared
-	owner, err := h.owners.Load(ctx, 0, int(run))
+	owner, err := h.ownerOf(ctx, a, run)
 	if err != nil {
 		return err
 	}

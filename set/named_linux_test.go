@@ -379,3 +379,47 @@ func openTypedAndRemove[K any](t *testing.T, here, missing K) {
 		t.Error("a set that is not there was removed")
 	}
 }
+
+// A set whose control words are damaged, as after a crash of the host, is not opened, or its calls
+// return an error. None ends the process, and none goes on for ever.
+func TestDamagedControl(t *testing.T) {
+	marks := func(s byName) []uint64 { return s.space.marks.regions.Here(0) }
+	counter := func(s byName) []uint64 { return s.space.arenas.counter.window.Words(0) }
+	owners := func(s byName) []uint64 { return s.space.arenas.shared.owners.window.Words(0) }
+	for name, damage := range map[string]func(s byName){
+		"oldest": func(s byName) { marks(s)[cellOldest] = marks(s)[cellBegun] + 1 },
+		"piece":  func(s byName) { marks(s)[cellPiece] = marks(s)[cellBegun] + 1 },
+		"begun":  func(s byName) { marks(s)[cellBegun] = marks(s)[cellReady] + 1 },
+		"ready":  func(s byName) { marks(s)[cellReady] = uint64(len(s.space.tables)) },
+		"beyond": func(s byName) {
+			counter(s)[cellTaken] = s.space.arenas.slots + s.space.arenas.run
+		},
+		"a part": func(s byName) { counter(s)[cellTaken]++ },
+		"no run": func(s byName) { owners(s)[0] = 1 },
+		"a run too many": func(s byName) {
+			owners(s)[0] = (s.space.arenas.slots/s.space.arenas.run+1)<<runsAt | 1
+		},
+		"no run at the counter": func(s byName) {
+			owners(s)[counter(s)[cellTaken]/s.space.arenas.run] = 1
+		},
+	} {
+		for _, kind := range []string{"elements", "strings"} {
+			path := named(t)
+			s, err := kinds[kind](path, 1000)
+			must(t, err)
+			_, err = s.put(1)
+			must(t, err)
+			damage(s)
+			must(t, s.Close())
+			s, err = kinds[kind](path, 1000)
+			if err == nil {
+				_, err = s.batch([]int{2, 3, 4})
+				must(t, s.Close())
+			}
+			if err == nil || !strings.Contains(err.Error(), "is damaged") ||
+				!strings.Contains(err.Error(), "remove its file") {
+				t.Errorf("%s, %s: %v", kind, name, err)
+			}
+		}
+	}
+}

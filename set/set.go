@@ -515,6 +515,9 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 			s.arenas, err = newArenas(ctx, job, room, s.width)
 		}
 	}
+	if err == nil && s.shared != nil && s.shared.Attached() {
+		err = s.guard(s.checkControl)
+	}
 	if err == nil {
 		err = s.space.open(ctx, nil)
 	}
