@@ -34,7 +34,8 @@ int fh_comm_ask(int handle, fh_comm_facts *f) {
 	if (f->null)
 		return 0;
 	if ((err = MPI_Comm_test_inter(comm, &f->inter)) || (err = MPI_Comm_rank(comm, &f->rank)) ||
-		(err = MPI_Comm_size(comm, &f->size)) || (err = MPI_Query_thread(&provided)))
+		(err = MPI_Comm_size(comm, &f->size)) ||
+		(err = MPI_Comm_size(MPI_COMM_WORLD, &f->world)) || (err = MPI_Query_thread(&provided)))
 		return err;
 	for (int i = 0; i < 4; i++)
 		if (levels[i] == provided)

@@ -10,6 +10,7 @@ typedef struct {
 	int initialized, finalized;
 	int null, inter; // it is no communicator at all, or one of two groups
 	int rank, size;
+	int world; // ranks of MPI_COMM_WORLD
 	int level; // of threads: 0 single, 1 funneled, 2 serialized, 3 multiple
 } fh_comm_facts;
 

@@ -242,6 +242,20 @@ func TestTwoHosts(t *testing.T) {
 	})
 }
 
+// Processes that the launcher of another MPI has started do not find each other: each gets an
+// error, not a job of its own.
+func TestOtherLauncher(t *testing.T) {
+	need(t, "mpirun.mpich")
+	program := openmpi.compile(t, "testdata/comm.c")
+	out, err := exec.Command("mpirun.mpich", "-n", "2", program, t.TempDir(), "0",
+		"late").CombinedOutput()
+	const says = "mpich has started 2 ranks, and Open MPI"
+	if err == nil ||
+		!strings.Contains(string(out), says) || !strings.Contains(string(out), "sees 1") {
+		t.Errorf("%v: it says %q, not %q", err, out, says)
+	}
+}
+
 // A program that was compiled for another MPI than the library's ends with a sentence, before it
 // has called MPI.
 func TestOtherMPI(t *testing.T) {

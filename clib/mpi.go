@@ -81,6 +81,9 @@ func ask(handle int32) (*communicator, error) {
 	case f.inter != 0:
 		return nil, errArgument("the communicator is an intercommunicator; merge it")
 	}
+	if err := mpi.Alone(int(f.world)); err != nil {
+		return nil, err
+	}
 	return &communicator{handle: C.int(handle), rank: int(f.rank), size: int(f.size),
 		level: int(f.level)}, nil
 }

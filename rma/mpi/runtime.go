@@ -156,11 +156,26 @@ func usable(l library, facts C.fh_facts, passive bool) error {
 		return fmt.Errorf("rma/mpi: %w", err)
 	}
 	if launched && m.Size != int(facts.size) {
-		return fmt.Errorf("rma/mpi: %s has started %d ranks, and %s, with which this program "+
-			"is linked, sees %d: they do not belong together; %s",
-			m.Launcher, m.Size, l.text, int(facts.size), l.together(m.Launcher))
+		return l.strange(m, int(facts.size))
 	}
 	return nil
+}
+
+// strange is the error of a launcher that is not of this library, which sees so many ranks.
+func (l library) strange(m launch.Membership, sees int) error {
+	return fmt.Errorf("rma/mpi: %s has started %d ranks, and %s, with which this program "+
+		"is linked, sees %d: they do not belong together; %s",
+		m.Launcher, m.Size, l.text, sees, l.together(m.Launcher))
+}
+
+// Alone returns an error if MPI, which the program has initialised, sees this process alone, while
+// the launcher has started several: each would be a job of its own.
+func Alone(ranks int) error {
+	m, launched, err := launch.Detect()
+	if err != nil || !launched || ranks != 1 || m.Size == 1 {
+		return nil
+	}
+	return ask().strange(m, ranks)
 }
 
 // wouldAbort reports whether the library ends the program in MPI_Init: Open MPI does under an srun
@@ -178,10 +193,10 @@ func (l library) together(launcher string) string {
 			"or with the launcher of that library"
 	case l.kind == openMPI:
 		return "start the program with the mpirun of Open MPI (mpirun.openmpi), " +
-			"or build it with -tags 'mpi mpich'"
+			"or build it with the other MPI: -tags 'mpi mpich', or libfarhash-mpich"
 	case l.kind == mpich:
 		return "start the program with the mpiexec of MPICH (mpiexec.hydra), " +
-			"or build it with -tags 'mpi openmpi'"
+			"or build it with the other MPI: -tags 'mpi openmpi', or libfarhash-openmpi"
 	}
 	return "start the program with the launcher of that library"
 }
