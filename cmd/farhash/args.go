@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -24,23 +25,29 @@ func noArgs(cmd *cobra.Command, given []string) error {
 // oneArg asks for one argument. about describes it, with an example.
 func oneArg(name, about string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
-		switch len(given) {
-		case 0:
+		switch form := formOfJSON(cmd, given); {
+		case form != "":
+			return usage(fmt.Errorf("--json takes its value with =: write --json=%s", form))
+		case len(given) == 0:
 			return usage(fmt.Errorf("%s is missing: %s", name, about))
-		case 1:
+		case len(given) == 1:
 			return nil
 		}
-		return usage(fmt.Errorf("%s takes one %s, but also %q was given%s", cmd.Name(), name,
-			given[1], formOfJSON(cmd, given)))
+		return usage(fmt.Errorf("%s takes one %s, but also %q was given", cmd.Name(), name,
+			given[1]))
 	}
 }
 
-// formOfJSON is what to write if an argument is the form that --json has after a sign.
-func formOfJSON(cmd *cobra.Command, given []string) string {
+// formOfJSON is the form of --json that is an argument and no file, "" if there is none: the flag
+// needs no value, so it takes one after = alone.
+func formOfJSON(cmd *cobra.Command, given []string) jsonForm {
 	flag := cmd.Flags().Lookup("json")
+	if flag == nil || !flag.Changed || flag.NoOptDefVal != string(jsonObject) {
+		return ""
+	}
 	for _, form := range []jsonForm{jsonObject, jsonLines} {
-		if flag != nil && flag.Changed && slices.Contains(given, string(form)) {
-			return fmt.Sprintf("; write --json=%s", form)
+		if _, err := os.Lstat(string(form)); err != nil && slices.Contains(given, string(form)) {
+			return form
 		}
 	}
 	return ""

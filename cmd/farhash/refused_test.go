@@ -36,7 +36,9 @@ var refusedFlags = [][2]string{
 	{"-o and --seen name the same file", "dedup --seen TEXT.seen -o TEXT.seen TEXT"},
 	{`--mem "0" is no size`, "dedup --mem 0 TEXT"},
 
-	{"was given; write --json=lines", "explore --json lines NET"},
+	{"--json takes its value with =: write --json=lines", "explore --json lines NET"},
+	{"--json takes its value with =: write --json=lines", "explore NET --json lines"},
+	{"--json takes its value with =: write --json=object", "explore --json object"},
 	{"tables takes one DIR, but also", "tables /dev/shm /tmp"},
 	{"NAME is missing", "check"},
 	{"check takes one NAME, but also", "check a b"},
