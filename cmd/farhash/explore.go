@@ -99,7 +99,7 @@ FILE is a symbolic link, its target is replaced.
 
 When a rank is lost, all others end with exit code 4. The markings that the lost rank had
 yet to expand are lost as well, so continue from the last checkpoint by --resume, on any
-number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
+number of hosts and ranks. Ranks on several hosts need a shared folder for it.` + listOfExitCodes,
 		Example: `  farhash explore models/philosophers-12.pnml
   farhash explore models/philosophers-12.pnml -n 2 --json
   farhash explore models/philosophers-12.pnml --trace deadlock

@@ -25,7 +25,7 @@ import (
 const (
 	exitFailure    = 1 // files, memory or other ranks did not allow it
 	exitUsage      = 2 // wrong usage, whatever files there are
-	exitIncomplete = 3 // the answer is not complete: memory is full
+	exitIncomplete = 3 // the answer is not complete: memory is full, or at a limit
 	exitLost       = launch.ExitRankLost
 	exitInterrupt  = 130 // Ctrl-C
 	exitTerminate  = 143 // SIGTERM

@@ -240,3 +240,22 @@ func manual(root *cobra.Command) string {
 	p.macro("Xr farhash_dht 3")
 	return p.String()
 }
+
+// docs/explore.md has the exit codes of the help, and explore prints them.
+func TestExitCodesOfPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/explore.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| code | meaning |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var codes []string
+	for row := range strings.SplitSeq(table, "\n") {
+		code, meaning, _ := strings.Cut(strings.Trim(row, "| "), " | ")
+		codes = append(codes, fmt.Sprintf("  %-3s  %s", code, meaning))
+	}
+	if got := strings.Join(codes, "\n"); got != exitCodes {
+		t.Errorf("docs/explore.md has\n%s\nand the help\n%s", got, exitCodes)
+	}
+	here(t, "explore", "--help").has(t, 0, exitCodes)
+}

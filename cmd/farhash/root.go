@@ -29,13 +29,18 @@ or map with a name is shared by programs of one host; farhash tables and farhash
 A rank is a goroutine or a process that takes part, and all ranks together are a job.
 farhash run, mpirun, srun and torchrun start jobs of processes.`
 
-const aboutExitCodes = `  0    done
+// exitCodes are the codes of all commands but farhash run. docs/explore.md has the same.
+const exitCodes = `  0    done
   1    failed: files, memory or other ranks did not allow it
   2    wrong usage
-  3    incomplete, because memory is full
-  4    incomplete, because a rank was lost
+  3    incomplete: memory is full, or a limit that was given is reached
+  4    incomplete: a rank was lost
   130  interrupted by Ctrl-C (SIGINT)
-  143  interrupted by SIGTERM
+  143  interrupted by SIGTERM`
+
+const listOfExitCodes = "\n\nExit codes:\n\n" + exitCodes
+
+const aboutExitCodes = exitCodes + `
 
 farhash run has exit codes of its own: the code of the first rank that failed, 128 plus
 the signal for a rank that a signal killed (137: SIGKILL) or 4 if another rank ends with 4
