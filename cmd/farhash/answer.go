@@ -85,6 +85,18 @@ type answer struct {
 	printed map[string]bool
 }
 
+// noteUnbounded says, of a search that has ended at full memory or a limit, that the net may be
+// unbounded: then no memory is enough.
+func noteUnbounded(net *petri.Net, res *explore.Result, p *packing.Packing) string {
+	open := p.Open()
+	if open < 0 || res.Reason != explore.MemoryFull && res.Reason != explore.LimitReached {
+		return ""
+	}
+	most, _ := packing.Peaks(res)
+	return fmt.Sprintf("; the net may be unbounded: nothing in its structure bounds place %s, and "+
+		"a place has held %s", net.Places[open].ID, plural.Of(int(most), "token"))
+}
+
 func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing, traced string) (answer,
 	error) {
 	place, marking := packing.Peaks(res)
@@ -100,6 +112,7 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing, traced s
 		bits: p.StateBits(), detail: res.Detail, TracesCut: res.TracesCut,
 		Coverage: coverage.Of(res.Coverage),
 	}
+	a.detail += noteUnbounded(net, res, p)
 	if res.Encoding == explore.EncodingFingerprint {
 		a.Missed = &res.Missed
 	}

@@ -67,3 +67,16 @@ func TestExploreAnswerLost(t *testing.T) {
 		}
 	}
 }
+
+// A search of a net whose tokens grow without end says so when it has come to its limit, and one of
+// a net that is bounded by structure does not.
+func TestUnboundedNetSaysSo(t *testing.T) {
+	const endless = `<pnml><net id="n"><place id="a"/><place id="b"><initialMarking><text>1</text>
+</initialMarking></place><transition id="t"/><arc source="b" target="t"/>
+<arc source="t" target="b"/><arc source="t" target="a"/></net></pnml>`
+	for net, says := range map[string]string{endless: "the net may be unbounded: nothing in its " +
+		"structure bounds place a, and a place has held ", twoAtATime: "!may be unbounded"} {
+		here(t, "explore", writeFile(t, "net.pnml", net), "-n", "1", "-q", "--engine", "explicit",
+			"--max-states", "2").has(t, exitIncomplete, says)
+	}
+}

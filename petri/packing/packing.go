@@ -121,16 +121,17 @@ func (p *Packing) Initial(out []uint64) []uint64 { return append(out, p.initial.
 // guessed reports whether some place has only a guessed width that a larger
 // Options.GuessBits would widen. Then a retry may help after an
 // *explore.OverflowError.
-func (p *Packing) guessed() bool {
-	if p.guess == maxGuessBits {
-		return false
-	}
+func (p *Packing) guessed() bool { return p.guess < maxGuessBits && p.Open() >= 0 }
+
+// Open is the first place for whose tokens no bound is known by structure, -1 if there is none:
+// then the net is bounded.
+func (p *Packing) Open() int {
 	for i, bound := range p.s.bound {
 		if bound == unbounded && p.where[i].field >= 0 {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // pack packs a marking, given as tokens by place, into state. The error says
