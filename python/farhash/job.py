@@ -10,7 +10,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
 from .abi import Options, RunFunction
-from .errors import (FORKED, ClosedError, FarhashError, ForkedError, error_of,
+from .errors import (FORKED, ClosedError, FarhashError, ForkedError, closed_during, error_of,
                      exit_when_lost)
 from .items import whole
 from .library import load, load_for_mpi
@@ -40,6 +40,8 @@ class Job:
         with farhash.Job.join() as job:
             seen = farhash.Set(job)
     """
+
+    _closing = False
 
     def __init__(self, library: Any, handle: int | None) -> None:
         self._library = library
@@ -96,7 +98,7 @@ class Job:
     def _error(self, code: int) -> FarhashError:
         if self._handle is None:
             return ClosedError("farhash: the job has been closed")
-        return error_of(code, self._library)
+        return closed_during(code, "job", self._closing) or error_of(code, self._library)
 
     def _call(self, name: str) -> int:
         code: int = getattr(self._library, f"farhash_job_{name}")(self._handle)
@@ -127,6 +129,7 @@ class Job:
         """Leaves the job and closes its tables. On one host it does not wait for other ranks. To close again
         does nothing."""
         if self._handle is not None:
+            self._closing = True
             self._forget(self._call("close"))
 
     def _forget(self, _: int = 0) -> None:

@@ -110,6 +110,27 @@ class Threads(OneRank):
         self.assertEqual(wrong, [])
 
 
+class ClosedDuring(unittest.TestCase):
+    def test_says_so(self):
+        """A call that fails since another thread closes its table or job says that, whatever it
+        has found of the memory."""
+        for what in ("table", "job"):
+            with farhash.Job.join() as job:
+                table = farhash.Set(job)
+                closed = table if what == "table" else job
+                closed._closing = True  # as another thread does that has begun to close it
+                for code in (farhash.errors.InternalError.code, farhash.errors.ClosedError.code):
+                    with self.assertRaisesRegex(farhash.ClosedError, "closed during the call"):
+                        raise table._error(code)
+                self.assertNotIsInstance(table._error(farhash.errors.FileError.code),
+                                         farhash.ClosedError)
+                closed._closing = False
+                self.assertIsInstance(table._error(farhash.errors.InternalError.code),
+                                      farhash.InternalError)
+                closed.close()
+                self.assertTrue(table.closed and closed._closing)
+
+
 def in_child(table):
     try:
         table.find_or_put(3)
