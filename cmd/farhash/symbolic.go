@@ -129,7 +129,8 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 	switch {
 	case errors.As(err, &unsupported):
 		return usage(fmt.Errorf("--engine symbolic: %w", err))
-	case err != nil && ctx.Err() != nil: // another rank may have had memory left
+	case err != nil && ctx.Err() != nil, // another rank may have had memory left
+		errors.Is(err, diagram.ErrInterrupted):
 		a.Reason, code = string(explore.Interrupted), interruptCode(caught)
 	case errors.As(err, &full):
 		a.Reason, code = string(explore.MemoryFull), exitIncomplete

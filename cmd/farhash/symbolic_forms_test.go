@@ -68,6 +68,7 @@ func TestFinishSymbolic(t *testing.T) {
 		"not supported":    {t.Context(), nil, &diagram.UnsupportedError{}, exitUsage},
 		"interrupted":      {stopped, nil, context.Canceled, exitInterrupt},
 		"both":             {stopped, nil, &symbolic.FullError{Nodes: 7}, exitInterrupt},
+		"on another host":  {t.Context(), nil, diagram.ErrInterrupted, exitInterrupt},
 		"another failure":  {t.Context(), nil, errors.New("x"), exitFailure},
 		"traces, memory":   {t.Context(), res(&symbolic.FullError{}), nil, exitIncomplete},
 		"traces, a signal": {stopped, res(context.Canceled), nil, exitInterrupt},

@@ -23,14 +23,19 @@ var errNoMore = errors.New("diagram: no order or no processor is left for this r
 // ErrNoAnswer is what a rank that had no part in a search returns if no other rank has an answer.
 var ErrNoAnswer = errors.New("diagram: no rank has an answer; those that have searched say why")
 
+// ErrInterrupted is what a rank returns if no rank has an answer, and the context of another one
+// has ended.
+var ErrInterrupted = errors.New("diagram: another rank was interrupted")
+
 // pollEvery is how often a rank looks whether another one has the answer.
 const pollEvery = 20 * time.Millisecond
 
 // ExploreTogether explores a net with the ranks of a job that search by their shares, each by an
 // order and a strategy of its own. The first that has the answer returns it and ends the others,
 // which return nil. If all have failed, each that has tried returns why, and the others
-// ErrNoAnswer. Options.MaxBytes is of one rank, and Order and Strategy are not used. A job of one
-// rank does what Explore does. Collective.
+// ErrNoAnswer; all return ErrInterrupted if the context of another one has ended. Options.MaxBytes
+// is of one rank, and Order and Strategy are not used. A job of one rank does what Explore does.
+// Collective.
 func ExploreTogether(ctx context.Context, job rma.Job, net *petri.Net, share Share, opts Options,
 	properties ...property.Property) (res *Result, err error) {
 	if job.Size() == 1 {
@@ -157,6 +162,15 @@ func (p *portfolio) over() (won, lost bool, err error) {
 	return p.words[0] != 0, lost, nil
 }
 
+// What the word of a rank has that has no answer.
+const (
+	hasFailed      = 1
+	wasInterrupted = 2
+)
+
+// interrupted reports whether the context of a rank has ended, which over has read.
+func (p *portfolio) interrupted() bool { return slices.Contains(p.words[1:], wasInterrupted) }
+
 // watch ends this rank when another one has the answer, until ctx ends. It ends it as well, and
 // returns why, when it cannot know that.
 func (p *portfolio) watch(ctx context.Context, end context.CancelCauseFunc) error {
@@ -186,12 +200,17 @@ func (p *portfolio) claim() (first bool, err error) {
 }
 
 // outcome waits for the other ranks after this one has failed: nil means that one of them has the
-// answer. A rank that has not tried gets ErrNoAnswer if none has it.
+// answer. A rank that has not tried gets ErrNoAnswer if none has it, and any rank ErrInterrupted if
+// the context of another one has ended.
 func (p *portfolio) outcome(ctx context.Context, failure error) error {
 	if errors.Is(failure, errBeaten) {
 		return nil
 	}
-	if _, err := p.done(p.q.FetchAdd(p.window, 0, 1+p.job.Rank(), 1)); err != nil {
+	how := uint64(hasFailed)
+	if ctx.Err() != nil {
+		how = wasInterrupted
+	}
+	if _, err := p.done(p.q.FetchAdd(p.window, 0, 1+p.job.Rank(), how)); err != nil {
 		return err
 	}
 	tick := time.NewTicker(pollEvery)
@@ -200,6 +219,8 @@ func (p *portfolio) outcome(ctx context.Context, failure error) error {
 		switch won, lost, err := p.over(); {
 		case err != nil || won:
 			return err
+		case ctx.Err() == nil && lost && p.interrupted():
+			return ErrInterrupted
 		case ctx.Err() != nil || lost && failure != errNoMore:
 			return failure
 		case lost:

@@ -113,6 +113,32 @@ func TestPortfolio(t *testing.T) {
 	}
 }
 
+// A signal comes to the ranks of one host alone. Ranks of others that wait for an answer, or have
+// failed, end as interrupted too.
+func TestPortfolioInterrupted(t *testing.T) {
+	failed := errors.New("it has failed")
+	onRanks(t, 3, func(job rma.Job) error {
+		p, err := newPortfolio(t.Context(), job)
+		if err != nil {
+			return err
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		failure, want := errNoMore, ErrInterrupted
+		switch job.Rank() {
+		case 0:
+			failure = failed
+		case 1:
+			stop()
+			failure, want = context.Canceled, context.Canceled
+		}
+		if err := p.outcome(ctx, failure); !errors.Is(err, want) {
+			t.Errorf("rank %d: %v, not %v", job.Rank(), err, want)
+		}
+		return errors.Join(job.Barrier(t.Context()), p.close())
+	})
+}
+
 // TestPortfolioLost: the others do not wait for a rank that is lost.
 func TestPortfolioLost(t *testing.T) {
 	failed, lost := errors.New("it has failed"), errors.New("rank 1 is lost")
