@@ -72,7 +72,7 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 	if whole {
 		mem = max(mem, minMem) // reserve refuses too little
 	}
-	s.budget, err = shareBudget(ctx, s.control, mem, s.job.Barrier)
+	s.budget, err = shareBudget(ctx, s.control, mem, rma.Room(s.job), s.job.Barrier)
 	if err != nil {
 		return err
 	}
@@ -117,9 +117,9 @@ func (b *budget) divide(tables, lists float64, taskWords int) {
 
 // shareBudget gives every rank the budget of rank 0, which may have found another amount
 // of available memory.
-func shareBudget(ctx context.Context, c *control, mem uint64, barrier func(context.Context) error) (
-	*budget, error) {
-	b, err := newBudget(mem, c.ranks)
+func shareBudget(ctx context.Context, c *control, mem, room uint64,
+	barrier func(context.Context) error) (*budget, error) {
+	b, err := newBudget(mem, room, c.ranks)
 	if err != nil {
 		return nil, err
 	}
@@ -135,11 +135,11 @@ func shareBudget(ctx context.Context, c *control, mem uint64, barrier func(conte
 	if err != nil {
 		return nil, err
 	}
-	return newBudget(shared, c.ranks)
+	return newBudget(shared, math.MaxUint64, c.ranks)
 }
 
-// newBudget divides mem, 0 for a share of what is available.
-func newBudget(mem uint64, ranks int) (*budget, error) {
+// newBudget divides mem, 0 for a share of what is available, of which windows may take room.
+func newBudget(mem, room uint64, ranks int) (*budget, error) {
 	if mem == 0 {
 		avail, err := memory.Now()
 		if err != nil {
@@ -147,9 +147,19 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 				"say how much to use", err)
 		}
 		mem = uint64(defaultShare * float64(avail.Bytes))
+		// What is for states has to fit into what the engine has for windows, such as /dev/shm.
+		if room < avail.Bytes {
+			windows := uint64(defaultShare * float64(room))
+			mem = min(mem, windows+min(runtimeBytes, windows/3))
+		}
 	}
 	if mem < minMem {
-		return nil, &memoryError{mem, minMem, ""}
+		purpose := ""
+		if room < minMem {
+			purpose = fmt.Sprintf(", as the engine has %s for windows (/dev/shm if ranks are "+
+				"processes of a host)", memory.Format(room))
+		}
+		return nil, &memoryError{mem, minMem, purpose}
 	}
 	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks)}, nil
 }

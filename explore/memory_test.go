@@ -2,7 +2,9 @@ package explore
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/internal/invariant"
@@ -18,7 +20,7 @@ func TestBudget(t *testing.T) {
 	refused := 0
 	for range 3000 {
 		mem := minMem + rng.Uint64N(1<<(23+rng.IntN(20)))
-		b, err := newBudget(mem, 1+rng.IntN(64))
+		b, err := newBudget(mem, math.MaxUint64, 1+rng.IntN(64))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +220,7 @@ func TestSharedBudget(t *testing.T) {
 			if own != 0 {
 				own += uint64(job.Rank()) << 20
 			}
-			b, err := shareBudget(t.Context(), c, own, job.Barrier)
+			b, err := shareBudget(t.Context(), c, own, math.MaxUint64, job.Barrier)
 			if err == nil {
 				mems[job.Rank()] = b.mem
 			}
@@ -232,5 +234,23 @@ func TestSharedBudget(t *testing.T) {
 				t.Errorf("rank %d has %d bytes, rank 0 %d, given %d", rank, m, mems[0], mem)
 			}
 		}
+	}
+}
+
+// A search that is given no memory takes no more than fits into what the engine has for windows,
+// which /dev/shm of a container may limit, beside the program.
+func TestBudgetFitsIntoRoom(t *testing.T) {
+	const room = 64 << 20
+	b, err := newBudget(0, room, 2)
+	if err != nil || b.states > room || b.states < room/2 {
+		t.Errorf("of %d bytes of room the budget takes %+v, %v", uint64(room), b, err)
+	}
+}
+
+// Where there is no room for windows the error says so.
+func TestNoRoomForWindows(t *testing.T) {
+	_, err := newBudget(0, 1<<20, 2)
+	if err == nil || !strings.Contains(err.Error(), "1.0 MiB for windows (/dev/shm") {
+		t.Error(err)
 	}
 }
