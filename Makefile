@@ -43,7 +43,7 @@ since = $(if $(TESTS_NIGHTLY),,$(addprefix -since ,$(SINCE)))
 # A checkout that git refuses to read, say of another user, builds as well.
 VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
 
-include clib/clib.mk
+include bind/c/clib.mk
 
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
@@ -57,7 +57,7 @@ include clib/clib.mk
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' \
-		Makefile clib/clib.mk
+		Makefile bind/c/clib.mk
 
 build: ## build bin/farhash
 	$(GO) build $(VCS) -o bin/farhash ./cmd/farhash
@@ -66,7 +66,7 @@ build-eval: ## build bin/farhash-eval, which repeats the experiments of the pape
 	$(GO) -C eval build $(VCS) -o $(CURDIR)/bin/farhash-eval ./cmd/farhash-eval
 
 run: build ## explore a net of 12 philosophers with two ranks
-	bin/farhash explore models/philosophers-12.pnml -n 2
+	bin/farhash explore examples/philosophers-12.pnml -n 2
 
 setup: ## install what the tests need and the machine lacks
 	scripts/setup
@@ -114,7 +114,7 @@ test-lmdb:
 	else echo "tests of LMDB skipped: pkg-config knows no lmdb (liblmdb-dev)"; fi
 
 # Packages whose goroutines share memory.
-RACE = ./set ./cache ./kv ./index ./explore ./symbolic ./petri/diagram ./internal/core ./internal/launch ./rma/...
+RACE = ./set ./cache ./kv ./index ./statespace/explore ./statespace/symbolic ./statespace/petri/diagram ./internal/core ./internal/system/launch ./rma/...
 
 test-race: TIMEOUT = 12m
 test-race: ## run the race detector over packages whose goroutines share memory
@@ -125,11 +125,11 @@ test-race: ## run the race detector over packages whose goroutines share memory
 test-race-all: TIMEOUT = 30m
 test-race-all:
 	CGO_ENABLED=1 $(MARKED) -race $$($(GO) list ./... | \
-		grep -vE '/(cmd|clib|python|examples/check|internal/(limit|testkit/(stages|torture|named)))(/|$$)')
+		grep -vE '/(cmd|bind|examples/check|internal/(limit|testkit/(stages|torture|named)))(/|$$)')
 
 test-lab: test-lab-tables test-lab-nessie ## run the tables under random schedules
 test-lab-tables:
-	$(MARKED) -tags invariants -run 'Lab|KillMover' $(LAB) ./symbolic
+	$(MARKED) -tags invariants -run 'Lab|KillMover' $(LAB) ./statespace/symbolic
 
 test-lab-nessie:
 	cd eval && $(MARKED) -tags invariants -run Lab ./ne/nessie

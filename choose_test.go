@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/system/launch"
 )
 
 func TestChooseMPI(t *testing.T) {

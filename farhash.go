@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/system/launch"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/rma/mpi"

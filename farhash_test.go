@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/system/launch"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/mpi"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/system/launch"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/ucx"
 )

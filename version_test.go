@@ -15,11 +15,11 @@ func TestVersion(t *testing.T) {
 	}
 	for _, c := range []struct{ file, pattern string }{
 		{"CITATION.cff", `(?m)^version: (.*)$`},
-		{"clib/farhash.h", `#define FARHASH_VERSION "(.*)"`},
-		{"clib/man/farhash.3", `"farhash (\d.*?)"`},
-		{"clib/man/farhash_dht.3", `"farhash (\d.*?)"`},
+		{"bind/c/farhash.h", `#define FARHASH_VERSION "(.*)"`},
+		{"bind/c/man/farhash.3", `"farhash (\d.*?)"`},
+		{"bind/c/man/farhash_dht.3", `"farhash (\d.*?)"`},
 		{"cmd/farhash/man/farhash.1", `(?m)^\.Os farhash (.*)$`},
-		{"python/farhash/version.py", `__version__ = "(.*)"`},
+		{"bind/python/farhash/version.py", `__version__ = "(.*)"`},
 	} {
 		text, err := os.ReadFile(c.file)
 		if err != nil {

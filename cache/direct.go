@@ -3,7 +3,7 @@ package cache
 import (
 	"sync/atomic"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // direct does a single operation on memory. ok is false where only a queue reaches the memory.

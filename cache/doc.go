@@ -111,11 +111,11 @@
 // pair is gone, in nanoseconds since 1970, or 0 for never. It is next to the checksum so that a put
 // finds it in the line that it reads of each bucket.
 //
-// libfarhash reads and writes this layout by itself: clib/fastpath.c has the hash, the checksum and
-// the search of the first group in C, for single gets and puts in LockFree, over memory and over
-// MPI. A call of Go from C takes 50 ns, so that such calls over memory take 1.5 to 3.8 times as
-// long without it; 1.1 to 1.3 times where cache misses take most of the time (make bench-clib).
-// Whoever changes the layout changes it too: TestFastPath of clib compares both.
+// libfarhash reads and writes this layout by itself: bind/c/fastpath.c has the hash, the checksum
+// and the search of the first group in C, for single gets and puts in LockFree, over memory and
+// over MPI. A call of Go from C takes 50 ns, so that such calls over memory take 1.5 to 3.8 times
+// as long without it; 1.1 to 1.3 times where cache misses take most of the time (make bench-clib).
+// Whoever changes the layout changes it too: TestFastPath of bind/c compares both.
 //
 // # Addressing
 //

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/rma/sim"

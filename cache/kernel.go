@@ -3,7 +3,7 @@ package cache
 import (
 	"unsafe"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // A batch over directly addressable memory passes three stages, a block at a time, and each

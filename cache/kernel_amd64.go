@@ -3,7 +3,7 @@ package cache
 import (
 	"golang.org/x/sys/cpu"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // hashFlights computes the hash and the first candidate of keys, and prefetches its lines, and for

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 )
 

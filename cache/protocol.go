@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/backoff"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 )
 

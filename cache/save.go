@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/internal/archive"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 )
 

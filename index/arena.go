@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 )
 
 // A slot of a hybrid table has, after its signature and displacement:

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 )
 

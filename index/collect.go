@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 )
 

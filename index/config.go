@@ -8,7 +8,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // Over directly addressable memory a search examines slots in place, one after the other, and

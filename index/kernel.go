@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // Where no key has two records, and a slot has 8 or 16 bytes, the slots next to a home are compared

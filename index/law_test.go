@@ -10,7 +10,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma/local"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma"
 )
 

@@ -16,9 +16,9 @@ import (
 
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/internal/regular"
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/memory"
+	"github.com/farhash/farhash/internal/system/regular"
+	"github.com/farhash/farhash/internal/system/replace"
 	"github.com/farhash/farhash/rma"
 )
 

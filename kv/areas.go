@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/system/backoff"
 	"github.com/farhash/farhash/rma"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
 )

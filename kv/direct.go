@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // Calls over memory that this rank addresses directly: its own and the memory of ranks of its host.

@@ -3,7 +3,7 @@ package kv
 import (
 	"golang.org/x/sys/cpu"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // hasKernel says whether there is assembly for this machine: it needs AVX2, and the race detector

@@ -13,7 +13,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // The word of a slot with a key:

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/internal/testkit/replay"
 )
 

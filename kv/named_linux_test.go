@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 )

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"

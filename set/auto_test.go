@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/internal/variant"
-	"github.com/farhash/farhash/readsize"
 )
 
 // autoLoads are where Auto is compared with fixed C.

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // The hot loops over directly addressable memory. They do what probe does, bucket

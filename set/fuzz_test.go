@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // slow is set where every step costs much: under the race detector.

@@ -6,7 +6,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sys/cpu"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 //go:noescape

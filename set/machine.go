@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/internal/testkit/ratio"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"

@@ -18,12 +18,12 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/coverage"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/packing"
 )
 
 // answer is what explore prints. The fields are named as in --json.

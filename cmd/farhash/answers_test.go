@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/webpage"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // TestDepthIsOfLevels: only a search level by level has a depth, in each form of the answer.

@@ -19,10 +19,10 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/cmd/farhash/internal/bench"
-	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/statespace/explore"
 )
 
 const (

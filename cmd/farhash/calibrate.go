@@ -18,7 +18,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/cmd/farhash/internal/calibrate"
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/replace"
 	"github.com/farhash/farhash/rma"
 )
 

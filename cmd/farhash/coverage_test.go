@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // Firings are counted in text, JSON and the page. A transition that never fires is a warning, once

@@ -22,10 +22,10 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/dedup"
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/internal/regular"
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/memory"
+	"github.com/farhash/farhash/internal/system/regular"
+	"github.com/farhash/farhash/internal/system/replace"
 	"github.com/farhash/farhash/rma"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/dedup"
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/replace"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )

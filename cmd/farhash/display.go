@@ -11,10 +11,10 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/petri/diagram"
+	"github.com/farhash/farhash/internal/system/memory"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri/diagram"
 )
 
 // display shows a search on standard error: the plan always, the progress when that is a

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/statespace/explore"
 )
 
 // TestDisplay: a plan is printed once, and none where all is to be quiet.

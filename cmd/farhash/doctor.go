@@ -13,7 +13,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/rma/shm"

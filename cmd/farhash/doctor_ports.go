@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
-	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/system/launch"
 	"github.com/farhash/farhash/internal/ucxdevices"
 )
 

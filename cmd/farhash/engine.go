@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/diagram"
-	"github.com/farhash/farhash/petri/property"
-	"github.com/farhash/farhash/symbolic"
+	"github.com/farhash/farhash/internal/system/memory"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/diagram"
+	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/symbolic"
 )
 
 // The engines.

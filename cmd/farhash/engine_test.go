@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/diagram"
-	"github.com/farhash/farhash/petri/property"
-	"github.com/farhash/farhash/symbolic"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/diagram"
+	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/symbolic"
 )
 
 // TestEngineAuto: of few states the search answers, with the depth, of many the symbolic engine.

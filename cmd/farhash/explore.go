@@ -18,18 +18,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/coverage"
 	"github.com/farhash/farhash/internal/extent"
 	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/webpage"
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/packing"
-	"github.com/farhash/farhash/petri/property"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/shm"
 	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/packing"
+	"github.com/farhash/farhash/statespace/petri/property"
 )
 
 // exploreFlags are the flags of the command as given.
@@ -61,7 +61,7 @@ func newExplore() *cobra.Command {
 		Use:   "explore FILE [-n RANKS]",
 		Short: "Count the reachable markings of a Petri net, and answer what holds in them",
 		Args: oneArg("FILE", "the net to explore, in PNML; for example: farhash explore "+
-			"models/philosophers-12.pnml"),
+			"examples/philosophers-12.pnml"),
 		ValidArgsFunction: completeNets,
 		Long: `Counts all markings that the place/transition net in FILE can reach, exactly. FILE is
 PNML (ISO/IEC 15909-2), also compressed by gzip, or - for standard input. With
@@ -100,15 +100,15 @@ FILE is a symbolic link, its target is replaced.
 When a rank is lost, all others end with exit code 4. The markings that the lost rank had
 yet to expand are lost as well, so continue from the last checkpoint by --resume, on any
 number of hosts and ranks. Ranks on several hosts need a shared folder for it.` + listOfExitCodes,
-		Example: `  farhash explore models/philosophers-12.pnml
-  farhash explore models/philosophers-12.pnml -n 2 --json
-  farhash explore models/philosophers-12.pnml --trace deadlock
+		Example: `  farhash explore examples/philosophers-12.pnml
+  farhash explore examples/philosophers-12.pnml -n 2 --json
+  farhash explore examples/philosophers-12.pnml --trace deadlock
   farhash explore net.pnml --always 'tokens(a, b) <= 1' --trace witness
   farhash explore net.pnml --coverage
   farhash explore net.pnml --engine symbolic --mem 1GiB
   farhash explore net.pnml --checkpoint net.save --every 5m
   farhash explore net.pnml --resume net.save
-  farhash run -n 4 -- farhash explore models/philosophers-12.pnml`,
+  farhash run -n 4 -- farhash explore examples/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			f.ranksGiven = cmd.Flags().Changed("ranks")
 			if err := f.checkFlags(cmd); err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/internal/system/launch"
+	"github.com/farhash/farhash/statespace/explore"
 )
 
 // lost is the error of a search that has lost a rank, with the command that continues it.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/naive"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // keys are the keys of the JSON object of a complete search.

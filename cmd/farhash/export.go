@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/internal/lts"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // writeGraph writes what --export asks for, before the search.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 func TestExploreUsage(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/lts"
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/replace"
 	"github.com/farhash/farhash/internal/webpage"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // checkFiles refuses a checkpoint that would take the place of a file of another format or of one

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // outcome is what a command line has given in this process.

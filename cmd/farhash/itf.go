@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/farhash/farhash/internal/itf"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // checkTraceFile refuses --itf without traces.

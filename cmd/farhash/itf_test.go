@@ -7,7 +7,7 @@ import (
 
 	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/testkit/itftest"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // The traces of both engines are written, a file each, and the net repeats them step by step.

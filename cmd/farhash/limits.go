@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 const (

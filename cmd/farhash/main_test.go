@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/farhash/farhash/check"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/check"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // commandVariable makes the test binary be the command. It names a file in which each

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/calibrate"
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 )
 
 // modelFlags are the flags of model as given.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dustin/go-humanize/english"
 
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 )
 
 // modelReport is what model prints. The fields are named as in --json.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/statespace/explore"
 )
 
 // TestOptions: what the flags of explore ask a search for.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/webpage"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // sampled has snapshots of a search kept for the charts of --html.

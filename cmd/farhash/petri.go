@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/farhash/farhash/internal/replace"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/internal/system/replace"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 func newPetri() *cobra.Command {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/packing"
-	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/packing"
+	"github.com/farhash/farhash/statespace/petri/property"
 )
 
 // asked is what the flags of explore ask about a net.

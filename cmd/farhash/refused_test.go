@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri/packing"
 )
 
 // refusedFlags are command lines that make no sense, and what is said of each. TEXT and NET are

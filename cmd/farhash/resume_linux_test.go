@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // A search that is killed with its checkpoint written continues, with another number of

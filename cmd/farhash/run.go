@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/system/launch"
 	"github.com/farhash/farhash/rma/shm"
 )
 
@@ -32,7 +32,7 @@ func newRun() *cobra.Command {
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
 				return usage(errors.New("PROGRAM is missing: what to start; for example: " +
-					"farhash run -n 4 -- farhash explore models/philosophers-12.pnml"))
+					"farhash run -n 4 -- farhash explore examples/philosophers-12.pnml"))
 			}
 			return nil
 		},
@@ -53,7 +53,7 @@ address of the host that has --node-rank 0, the same for all. PROGRAM must be bu
 token of --token-file are admitted. Their messages are then neither encrypted nor
 signed, and the ports of UCX ask for no token: only the hosts of the job may reach them
 (see farhash doctor).`,
-		Example: `  farhash run -n 4 -- farhash explore models/philosophers-12.pnml
+		Example: `  farhash run -n 4 -- farhash explore examples/philosophers-12.pnml
 
   On several hosts: build with UCX in the sources of farhash, make a token,
   copy both to all hosts, and run the last command on each with its number.
@@ -61,7 +61,7 @@ signed, and the ports of UCX ask for no token: only the hosts of the job may rea
   (umask 077; head -c 24 /dev/urandom | base64 > token)
   farhash run --rendezvous 10.0.0.1:29500 --nnodes 2 --node-rank 0 \
       --nproc 2 --token-file token -- \
-      ./farhash-ucx explore models/philosophers-12.pnml`,
+      ./farhash-ucx explore examples/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if flags := cmd.Flags(); flags.Changed("ranks") == flags.Changed("nproc") {
 				return usage(errors.New("give the number of ranks by either -n or --nproc; for " +

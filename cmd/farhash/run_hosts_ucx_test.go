@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/twohosts"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // hostPair is two hosts on which farhash run starts the same command, with so many ranks each.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/packing"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/packing"
 )
 
 // jsonForm is the value of --json: empty, an object, or lines before it.

@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/packing"
-	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/packing"
+	"github.com/farhash/farhash/statespace/petri/property"
 )
 
 // TestStream: with --json=lines each answer is a line as soon as it is known, and none follows the

@@ -12,15 +12,15 @@ import (
 	"text/tabwriter"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/diagram"
-	"github.com/farhash/farhash/petri/packing"
-	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/symbolic"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/diagram"
+	"github.com/farhash/farhash/statespace/petri/packing"
+	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/symbolic"
 )
 
 // symbolicAnswer is what explore prints of sets of markings. The fields are named as in --json.

@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/diagram"
-	"github.com/farhash/farhash/petri/property"
-	"github.com/farhash/farhash/symbolic"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/diagram"
+	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/symbolic"
 )
 
 // TestSymbolicForms: what is printed of sets of markings whose arcs are not counted, whose traces

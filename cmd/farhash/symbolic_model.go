@@ -17,11 +17,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/symbolic"
-	"github.com/farhash/farhash/symbolic/model"
+	"github.com/farhash/farhash/internal/system/memory"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/symbolic"
+	"github.com/farhash/farhash/statespace/symbolic/model"
 )
 
 // modelFileFlags are the flags of farhash symbolic.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // symbolicKeys are the keys of the JSON object of a complete symbolic exploration.

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash/cache"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma/file"
 	"github.com/farhash/farhash/set"

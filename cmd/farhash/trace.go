@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/packing"
-	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/packing"
+	"github.com/farhash/farhash/statespace/petri/property"
 )
 
 // netTrace is a firing sequence to a marking that shows something. The fields are named as in

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/petri"
-	"github.com/farhash/farhash/petri/packing"
-	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/packing"
+	"github.com/farhash/farhash/statespace/petri/property"
 )
 
 // Each property that a marking shows has a trace of its own, also a bound.

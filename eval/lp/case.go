@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/index"
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 
 	"github.com/farhash/farhash/eval/internal/record"
 	"github.com/farhash/farhash/eval/lp/baseline"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/farhash/farhash/index"
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 

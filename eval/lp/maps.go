@@ -14,7 +14,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/index"
 	"github.com/farhash/farhash/internal/limit"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 
 	"github.com/farhash/farhash/eval/internal/experiment"

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/farhash/farhash/index"
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/rma/sim"

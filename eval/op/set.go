@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"

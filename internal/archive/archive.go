@@ -11,8 +11,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/farhash/farhash/internal/regular"
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/regular"
+	"github.com/farhash/farhash/internal/system/replace"
 )
 
 const (

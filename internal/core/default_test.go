@@ -3,7 +3,7 @@ package core
 import (
 	"testing"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )

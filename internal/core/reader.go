@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 )
 

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/replace"
 )
 
 // Trace is a path through states.

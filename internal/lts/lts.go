@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/replace"
 )
 
 // System is a transition system.

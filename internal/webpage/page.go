@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/replace"
 )
 
 // Page is what a page has.

@@ -14,7 +14,7 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/mapped"

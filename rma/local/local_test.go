@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/system/backoff"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"

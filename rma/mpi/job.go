@@ -17,8 +17,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/farhash/farhash/internal/backoff"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/backoff"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/neighbours"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/system/launch"
 )
 
 // expect checks that ranks end well or not, and what they say.

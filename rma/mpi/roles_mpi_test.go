@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/system/launch"
 	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/remote"

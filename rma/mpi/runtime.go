@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/farhash/farhash/internal/backoff"
-	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/system/backoff"
+	"github.com/farhash/farhash/internal/system/launch"
 )
 
 // How long a rank waits for the others to arrive: so long, and longer for each rank with which it

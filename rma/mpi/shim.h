@@ -73,7 +73,7 @@ int fh_wait(fh_queue *q, int slot, int spins);
 int fh_drain(fh_queue *q);
 void fh_free_queue(fh_queue *q);
 
-// Single operations of callers in C: fh_move of clib/library.h. After an error MPI may still access
+// Single operations of callers in C: fh_move of bind/c/library.h. After an error MPI may still access
 // the words.
 int fh_get_one(void *window, int rank, int64_t off, uint64_t *words, int64_t n);
 int fh_get_by_request(void *window, int rank, int64_t off, uint64_t *words, int64_t n);

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/farhash/farhash/internal/backoff"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/backoff"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/mapped"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/system/backoff"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
 )

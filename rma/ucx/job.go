@@ -20,7 +20,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/neighbours"

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/system/backoff"
 )
 
 // abandonGrace is how long a rank that has failed waits for the others.

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/system/backoff"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/remote"
 )

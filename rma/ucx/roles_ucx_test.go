@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/system/backoff"
 	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/remote"

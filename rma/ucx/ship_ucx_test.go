@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/system/backoff"
 	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"

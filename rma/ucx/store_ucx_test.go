@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/system/backoff"
 	"github.com/farhash/farhash/internal/testkit/patience"
 	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"

@@ -5,7 +5,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/farhash/farhash/check"
+	"github.com/farhash/farhash/statespace/check"
 )
 
 func main() {

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/replace"
 	"github.com/farhash/farhash/rma/local"
 
 	"github.com/farhash/farhash/eval/internal/chart"

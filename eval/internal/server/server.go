@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/system/launch"
 )
 
 const (

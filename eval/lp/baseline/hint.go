@@ -3,7 +3,7 @@ package baseline
 import (
 	"math"
 
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 )
 
 // complete is the probability at which LP's model stops adding up; see [readsize.Law.ModelReads].

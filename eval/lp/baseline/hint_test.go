@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 )
 
 func sizesOf(t *testing.T, load float64, maxSlots int) (c readsize.Config, l *readsize.Law,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/farhash/farhash/index"
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma"
 )
 

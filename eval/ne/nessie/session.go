@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/system/backoff"
 	"github.com/farhash/farhash/rma"
 )
 

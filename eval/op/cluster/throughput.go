@@ -7,7 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
 	"github.com/farhash/farhash/set"

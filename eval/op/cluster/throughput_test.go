@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma/sim"
 )
 

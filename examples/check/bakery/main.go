@@ -2,7 +2,7 @@
 // shared memory.
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 func main() {
 	check.Main(bakery[[3]process]("bakery-3", 4, true), bakery[[2]process]("bakery-2", 4, true),

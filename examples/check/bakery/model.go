@@ -1,6 +1,6 @@
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 // process is a process, and what it shares with the others.
 type process struct {

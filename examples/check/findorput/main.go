@@ -3,7 +3,7 @@
 // Argument "wrong" is a version that does not examine what a lost compare-and-swap returns.
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 func main() {
 	two, three, wrong := usual, usual, usual

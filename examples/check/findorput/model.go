@@ -1,6 +1,6 @@
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 const (
 	maxBuckets = 4

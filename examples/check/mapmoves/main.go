@@ -5,7 +5,7 @@
 // Argument "wrong" is the protocol without holds, which loses the key.
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 func main() {
 	check.Main(moves[[2]client]("2-clients", usual),

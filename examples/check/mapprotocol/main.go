@@ -3,7 +3,7 @@
 // Argument "wrong" is a version in which the word of an item comes again while a call reads it.
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 // Parts of a menu.
 const (

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/farhash/farhash/check"
 	"github.com/farhash/farhash/internal/testkit/statespace"
+	"github.com/farhash/farhash/statespace/check"
 )
 
 // version is a version of the protocol.

@@ -3,7 +3,7 @@ package main
 import (
 	"sync"
 
-	"github.com/farhash/farhash/check"
+	"github.com/farhash/farhash/statespace/check"
 )
 
 const (

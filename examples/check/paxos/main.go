@@ -2,7 +2,7 @@
 // Paxos: each message that was sent can be received at any time, any number of times, or never.
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 func main() {
 	check.Main(paxos[[3]acceptor]("paxos-3", true), paxos[[2]acceptor]("paxos-2", true),

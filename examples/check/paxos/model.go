@@ -1,6 +1,6 @@
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 const (
 	ballots = 2 // numbered from 1; each has a leader

@@ -2,7 +2,7 @@
 // reads and writes of shared memory.
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 func main() {
 	check.Main(peterson[[3]process]("peterson-3", true), peterson[[2]process]("peterson-2", true),

@@ -3,7 +3,7 @@
 // them to the code. Argument "wrong" is a version that marks a piece before it copies it.
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 func main() {
 	two, tables, three, wrong := usual, usual, usual, usual

@@ -2,7 +2,7 @@
 // abort it. It follows Leslie Lamport's specification TwoPhase.
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 func main() {
 	check.Main(twoPhase[[7]manager]("twophase-7", true), twoPhase[[3]manager]("twophase-3", true),

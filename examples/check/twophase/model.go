@@ -1,6 +1,6 @@
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 // manager is a resource manager, the messages that it has sent, and what the transaction manager
 // knows about it.

@@ -2,7 +2,7 @@
 // channels lose messages. With a window of 1 it is the alternating bit protocol.
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 func main() {
 	check.Main(window("window-2", 2, 3, 6), window("alternating-bit", 1, 2, 6),

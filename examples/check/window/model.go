@@ -1,6 +1,6 @@
 package main
 
-import "github.com/farhash/farhash/check"
+import "github.com/farhash/farhash/statespace/check"
 
 // room is how many messages are in a channel at most.
 const room = 3

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/internal/testkit/replay"
 )

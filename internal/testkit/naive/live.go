@@ -3,7 +3,7 @@ package naive
 import (
 	"slices"
 
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // Live says for each transition of n whether it is live: whether from each reachable marking one

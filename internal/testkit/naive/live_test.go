@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/naive"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 func TestLive(t *testing.T) {

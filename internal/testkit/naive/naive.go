@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // ErrTokens reports a reachable marking with more than petri.MaxTokens tokens

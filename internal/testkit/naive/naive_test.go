@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/naive"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 func net(initial []int64, transitions ...petri.Transition) *petri.Net {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // RandomNet returns a small net of the given numbers of places and

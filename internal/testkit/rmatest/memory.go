@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/system/backoff"
 	"github.com/farhash/farhash/rma"
 )
 

@@ -12,7 +12,7 @@ import (
 
 // startProcesses matches the folders of packages whose tests start processes: ranks, commands and
 // launchers, which can fail because of what is outside of the test.
-var startProcesses = regexp.MustCompile(`/(bind|clib|python|cmd|eval|internal/launch` +
+var startProcesses = regexp.MustCompile(`/(bind|cmd|eval|internal/system/launch` +
 	`|internal/testkit/(named|torture|twohosts|netns)|rma/(file|mpi|shm|ucx)` +
 	`|rma/internal/(neighbours|tree))(/|$)`)
 

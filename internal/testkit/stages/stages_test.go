@@ -162,7 +162,7 @@ func TestRead(t *testing.T) {
 
 func TestStartProcesses(t *testing.T) {
 	for dir, want := range map[string]bool{
-		"/x/rma/ucx": true, "/x/cmd/farhash": true, "/x/eval/net": true, "/x/clib": true,
+		"/x/rma/ucx": true, "/x/cmd/farhash": true, "/x/eval/net": true, "/x/bind/c": true,
 		"/x/set": false, "/x/rma/local": false, "/x/internal/core": false, "/x/rma/ucxother": false,
 	} {
 		if startProcesses.MatchString(dir) != want {

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/farhash/farhash/check"
-	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/statespace/check"
+	"github.com/farhash/farhash/statespace/explore"
 )
 
 // ranks are the numbers of ranks that a model is checked on.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/farhash/farhash/internal/testkit/naive"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // answer is what explore --json prints.

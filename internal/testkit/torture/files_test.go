@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/internal/testkit/naive"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // strikeFile gives farhash nets and checkpoints that are broken.

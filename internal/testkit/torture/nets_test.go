@@ -14,7 +14,7 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // maxNaiveStates is how many states the naive explorer may find.

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // The test binary is a wrong farhash where fakeVariable says how; realVariable names the right one.

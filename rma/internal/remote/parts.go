@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/farhash/farhash/internal/backoff"
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/backoff"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 )
 

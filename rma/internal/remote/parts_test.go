@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/remote"
 	"github.com/farhash/farhash/rma/local"

@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/system/backoff"
 )
 
 // connect connects to rank 0, which may begin to listen later than this rank calls. Where ranks are

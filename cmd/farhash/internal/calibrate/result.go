@@ -13,8 +13,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/farhash/farhash/internal/regular"
-	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/internal/system/regular"
+	"github.com/farhash/farhash/internal/system/replace"
 )
 
 // Result is what reads cost. The fields are named as in the file.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // unlimited, or more, is the value by which a control group of version 1 has no limit.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/farhash/farhash/internal/cgroup"
+	"github.com/farhash/farhash/internal/system/cgroup"
 )
 
 // The groups of findings.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // Remedies for missing huge pages in memory of a process, and in memory that processes share.

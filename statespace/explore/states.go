@@ -1,0 +1,733 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/system/memory"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
+)
+
+// States are the states that a complete search has stored, for Options.After. Each has some words,
+// which begin at 0. A rank changes the words of the states that it has logged, in sweeps, by what
+// the words of their successors are.
+type States struct {
+	*search
+	Expander
+	marker Marker // nil if the expander is none
+	buffers
+	swept *Swept
+
+	width    int           // words of a state
+	shift    int           // of numbers, for the rank
+	numbers  *set.Elements // gives names numbers; nil where names are numbers
+	mine     *levelLog     // the numbers of the states in the log
+	first    []uint64      // the numbers of the initial states
+	window   rma.Window
+	segments [][]uint64 // of window, by rank; nil where they are not addressable
+	remote   bool       // some rank cannot address all
+	q        rma.Queue  // for what is not addressable; nil if there is nothing
+	buf      rma.Buf
+	flights  []rma.Handle
+	up       bool  // the next sweep goes through the log from its beginning
+	into     []int // where the words of each flight belong, of gets
+	arcs     *arcs
+	changes  *changes // nil unless all ranks follow them
+	followed bool     // whether ranks have tried to
+
+	at     Visit
+	tasks  []uint64 // of the states at hand
+	index  []int    // where they are in the log
+	places []uint64 // their numbers
+	states []uint64
+	own    []uint64 // the words of them
+	out    []uint64 // successors of some of them
+	marks  []uint64 // of these
+	ends   []int    // where the successors of each end, in states
+	names  []uint64 // of the successors, then their numbers
+	next   []uint64 // their words, where they are read together
+	found  []set.Result
+}
+
+// Swept is what happened in Options.After.
+type Swept struct {
+	Reason  Reason // why it was not done: Interrupted, MemoryFull, RankLost or Resumed
+	Detail  string // more about it, in a sentence
+	Sweeps  int
+	Elapsed time.Duration
+}
+
+// A Visitor works on states, one after the other.
+type Visitor interface {
+	// Open reports whether a state with these words is to be visited.
+	Open(words []uint64) bool
+	// Visit changes the words of a state. It returns some of 62 bits, for the result of the sweep.
+	Visit(at *Visit) (changed uint64)
+}
+
+// Visit is a state at hand. None of the memory is the visitor's to keep.
+type Visit struct {
+	State []uint64 // packed
+	Words []uint64 // of the state; the visitor may change them
+	Next  []uint64 // packed successors, as Expand appends them
+	Marks []uint64 // what a Marker says of each; nil if the expander is none
+	// NextWords are the words of the successors. Those that another rank changes at this moment
+	// may be as they were or as they become.
+	NextWords []uint64
+}
+
+// What a rank says of a sweep beside the bits of its visitor.
+const sweepStopped = 1 << 63
+
+// answerAfter calls Options.After once the search is complete. Collective.
+func (s *search) answerAfter(ctx, uncancelled context.Context, res *Result) error {
+	if s.opts.After == nil || !res.Complete {
+		return nil
+	}
+	begun := time.Now()
+	res.Swept = &Swept{}
+	all := &States{search: s, swept: res.Swept, buffers: s.worker.buffers}
+	var err error
+	if s.opts.Resume != "" {
+		err = all.unanswered(Resumed, "a checkpoint does not say in which order its states were "+
+			"found; search from the beginning")
+	} else {
+		err = s.opts.After(ctx, all)
+	}
+	if s.missing(err) {
+		_ = all.unanswered(RankLost, "not all was answered yet")
+	}
+	if all.swept.Reason != "" {
+		err = nil
+	}
+	err = errors.Join(err, ignoreLost(all.close()))
+	res.Swept.Elapsed = time.Since(begun)
+
+	return err
+}
+
+// unanswered ends Options.After, on all ranks alike.
+func (s *States) unanswered(why Reason, detail string) error {
+	s.swept.Reason, s.swept.Detail = why, detail
+	return fmt.Errorf("explore: %s: %s", why, detail)
+}
+
+func (s *States) close() error {
+	var err error
+	if s.q != nil {
+		err = s.q.Close()
+	}
+	if s.window != nil {
+		err = errors.Join(err, s.window.Close())
+	}
+	if s.numbers != nil {
+		err = errors.Join(err, s.numbers.Close())
+	}
+	return errors.Join(err, s.changes.close(), s.mine.close(), s.arcs.close())
+}
+
+// Open gives each state so many words. It is called once. Collective.
+func (s *States) Open(ctx context.Context, width int) error {
+	ctx = context.WithoutCancel(ctx)
+	s.width, s.shift = width, bits.Len(uint(s.job.Size()-1))
+	failure := s.worker.pool.slabs.close()
+	s.worker.pool = pool{}
+	if failure == nil {
+		s.Expander, failure = s.anotherExpander()
+		s.marker, _ = s.Expander.(Marker)
+	}
+	if err := s.number(ctx, failure); err != nil {
+		return err
+	}
+	most := uint64(0) // words of a segment
+	for i := range s.mine.n {
+		_, off := s.place(s.mine.task(i))
+		most = max(most, uint64(off+width))
+	}
+	all, err := s.share(ctx, most, nil)
+	if err != nil {
+		return err
+	}
+	s.window, err = s.job.NewWindow(ctx, rma.Spec{Name: "explore: words of states",
+		Words: int(slices.Max(all))})
+	if err != nil {
+		return err
+	}
+	remote := uint64(0)
+	for rank := range s.job.Size() {
+		s.segments = append(s.segments, s.window.Words(rank))
+		if s.segments[rank] == nil {
+			remote = 1
+		}
+	}
+	if remote > 0 {
+		failure = s.openQueue()
+	}
+	all, err = s.share(ctx, remote, failure)
+	s.remote = slices.Contains(all, 1)
+	return err
+}
+
+// readDepth is how many gets or puts of words are in flight together.
+const readDepth = 256
+
+func (s *States) openQueue() (err error) {
+	if s.q, err = s.job.NewQueue(readDepth); err == nil {
+		s.buf, err = s.q.Alloc(readDepth * s.width)
+	}
+	return err
+}
+
+// number gives the states numbers, if there is memory.
+func (s *States) number(ctx context.Context, failure error) error {
+	log := s.worker.log
+	mine := 2*log.bytes() + s.buffers.bytes(s.words, 1, s.spare)
+	if failure == nil && s.job.Rank() == 0 {
+		tables, err := s.tables(ctx)
+		mine, failure = mine+tables, err
+	}
+	need, states, err := s.sums(ctx, mine, uint64(log.n), failure)
+	if err != nil {
+		return err
+	}
+	buckets := max(minBuckets, uint64(float64(states)/liveLoad))
+	need += states * uint64(s.width) * 8
+	if s.encoding != EncodingElement {
+		need += tableBytes(buckets, 1)
+	}
+	if need > s.budget.states {
+		more := 2*need + (s.budget.mem - s.budget.states)
+		return s.unanswered(MemoryFull, fmt.Sprintf("%s is not enough; try %s or more",
+			memory.Format(s.budget.mem), memory.Format(more)))
+	}
+	s.arcs = newArcs((s.budget.states - need) / uint64(s.job.Size()))
+	if s.encoding != EncodingElement {
+		s.numbers, err = set.NewElements(ctx, s.job, set.ElementsConfig{ElementBytes: 8,
+			Config: set.Config{Buckets: buckets, Access: s.opts.Access}})
+		if err != nil {
+			return err
+		}
+	}
+	failure = s.numberMine()
+	if _, err := s.share(ctx, 0, failure); err != nil {
+		return err
+	}
+	s.first = make([]uint64, len(s.search.initial)/s.words)
+	failure = s.visited.names(s.search.initial, s.first)
+	if failure == nil {
+		failure = s.numbered(s.first)
+	}
+	_, err = s.share(ctx, 0, failure)
+	return err
+}
+
+// sums adds up two numbers over the ranks.
+func (s *States) sums(ctx context.Context, a, b uint64, failure error) (x, y uint64, err error) {
+	first, second, err := s.sharePair(ctx, a, b, failure)
+	for rank := range second {
+		x, y = x+first[rank], y+second[rank]
+	}
+	return x, y, err
+}
+
+// numberMine numbers the states of the log.
+func (s *States) numberMine() error {
+	s.mine = newLevelLog()
+	log := s.worker.log
+	for i := 0; i < log.n; {
+		s.names = s.names[:0]
+		for ; i < log.n && len(s.names) < s.full; i++ {
+			s.names = append(s.names, log.task(i))
+		}
+		if s.numbers != nil {
+			if _, err := s.lookUp(s.names); err != nil {
+				return err
+			}
+		}
+		for _, number := range s.names {
+			s.mine.add(number)
+		}
+	}
+	return nil
+}
+
+// lookUp replaces names by numbers. It reports whether one is new.
+func (s *States) lookUp(names []uint64) (fresh bool, err error) {
+	s.found = slices.Grow(s.found[:0], len(names))[:len(names)]
+	err = s.numbers.FindOrPutRefs(bytesOf(slices.Clone(names)), s.found, refsOf(names))
+	return slices.Contains(s.found, set.Inserted), err
+}
+
+// errOtherSuccessors means that the model has other successors than before.
+var errOtherSuccessors = errors.New("explore: a state has a successor that was not found in the " +
+	"search; make Expand of the model give the same successors whenever it is given the same state")
+
+// numbered replaces the names of states by their numbers.
+func (s *States) numbered(names []uint64) error {
+	if s.numbers == nil || len(names) == 0 {
+		return nil
+	}
+	fresh, err := s.lookUp(names)
+	if err == nil && fresh {
+		err = errOtherSuccessors
+	}
+	return err
+}
+
+// place is where the words of a state are.
+func (s *States) place(number uint64) (rank, off int) {
+	return int(number & (1<<s.shift - 1)), int(number>>s.shift) * s.width
+}
+
+// read reads the words of states.
+func (s *States) read(ctx context.Context, numbers, words []uint64) error {
+	width := s.width
+	for i, number := range numbers {
+		if known := s.changes.copied(number); known != nil {
+			copy(words[i*width:], known)
+			continue
+		}
+		rank, off := s.place(number)
+		if segment := s.segments[rank]; segment != nil {
+			for k := range width {
+				words[i*width+k] = atomic.LoadUint64(&segment[off+k])
+			}
+			continue
+		}
+		n := len(s.flights)
+		s.flights = append(s.flights, s.q.Get(s.buf[n*width:][:width], s.window, rank, off))
+		if s.into = append(s.into, i); n+1 == readDepth {
+			if err := s.land(ctx, words); err != nil {
+				return err
+			}
+		}
+	}
+	if len(s.into) == 0 {
+		return nil
+	}
+	return s.land(ctx, words)
+}
+
+// land waits for what is in flight. What was read are words of states.
+func (s *States) land(ctx context.Context, words []uint64) error {
+	if len(s.flights) == 0 {
+		return nil
+	}
+	err := core.Await(ctx, s.q, s.flights...)
+	for n, i := range s.into {
+		copy(words[i*s.width:][:s.width], s.buf[n*s.width:])
+	}
+	s.flights, s.into = s.flights[:0], s.into[:0]
+	return err
+}
+
+// write writes the words of a state of the log, if they have changed.
+func (s *States) write(ctx context.Context, number uint64, words []uint64) error {
+	rank, off := s.place(number)
+	segment := s.segments[rank]
+	if known := s.changes.copied(number); known != nil {
+		if slices.Equal(known, words) {
+			return nil
+		}
+		copy(known, words)
+		s.changes.note(number)
+		return nil
+	}
+	if segment != nil && equalShared(segment[off:], words) {
+		return nil
+	}
+	s.changes.note(number)
+	return s.store(ctx, number, words)
+}
+
+// store writes the words of a state into the window.
+func (s *States) store(ctx context.Context, number uint64, words []uint64) error {
+	rank, off := s.place(number)
+	segment := s.segments[rank]
+	if segment != nil {
+		for k, word := range words {
+			atomic.StoreUint64(&segment[off+k], word)
+		}
+		return nil
+	}
+	n := len(s.flights)
+	from := s.buf[n*s.width:][:s.width]
+	copy(from, words)
+	s.flights = append(s.flights, s.q.Put(from, s.window, rank, off))
+	if n+1 == readDepth {
+		return s.land(ctx, nil)
+	}
+	return nil
+}
+
+// equalShared reports whether shared memory begins with some words.
+func equalShared(shared, words []uint64) bool {
+	for k, word := range words {
+		if atomic.LoadUint64(&shared[k]) != word {
+			return false
+		}
+	}
+	return true
+}
+
+// Sweep visits each open state once, on the rank that has logged it. It returns which bits visitors
+// have returned anywhere, and then the words of the initial states. Sweeps take turns in direction,
+// as what is known about a state may follow from its successors. Collective.
+func (s *States) Sweep(ctx context.Context, v Visitor) (changed uint64, initial []uint64,
+	err error) {
+	return s.sweepFor(ctx, v, false, false)
+}
+
+// SweepWords is Sweep for visitors that do without State and Next: these are nil where arcs are
+// remembered from a Sweep of all states. A visit returns bits only if it has changed words. Then
+// states that lead there are visited again, where these are remembered. A sweep that repeats the
+// one before, with a visitor that is as it was and words that only visits have changed, visits the
+// states alone whose successors have changed at other ranks. If there would be none in another one,
+// no bits are returned.
+func (s *States) SweepWords(ctx context.Context, v Visitor, repeats bool) (changed uint64,
+	initial []uint64, err error) {
+	return s.sweepFor(ctx, v, true, repeats)
+}
+
+func (s *States) sweepFor(ctx context.Context, v Visitor, words, repeats bool) (changed uint64,
+	initial []uint64, err error) {
+	uncancelled := context.WithoutCancel(ctx)
+	if words {
+		if err := s.follow(uncancelled); err != nil {
+			return 0, nil, err
+		}
+	}
+	changed, failure := s.sweep(ctx, uncancelled, v, words, repeats)
+	s.swept.Sweeps++
+	return s.summed(uncancelled, changed, failure)
+}
+
+// summed is what all ranks have found out, and tells them what this rank has changed.
+func (s *States) summed(ctx context.Context, changed uint64, failure error) (sum uint64,
+	initial []uint64, err error) {
+	told := uint64(0)
+	if failure == nil {
+		told, failure = s.tell(ctx)
+	}
+	all, lists, err := s.sharePair(ctx, changed, told, failure)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, word := range all {
+		sum |= word
+	}
+	if sum&sweepStopped != 0 {
+		return 0, nil, s.unanswered(Interrupted, "not all was answered yet")
+	}
+	initial = make([]uint64, len(s.first)*s.width)
+	if failure = s.hear(ctx, lists); failure == nil {
+		failure = s.read(ctx, s.first, initial)
+	}
+	_, err = s.share(ctx, 0, failure) // nobody changes what was read before
+	return sum, initial, err
+}
+
+// sweep is this rank's part.
+func (s *States) sweep(ctx, uncancelled context.Context, v Visitor, words, repeats bool) (
+	changed uint64, err error) {
+	n, most := s.mine.n, s.blocks*blockTasks
+	again := words && s.arcs.expect(!repeats || s.changes == nil)
+	s.up = !s.up && !again
+	for k := 0; k < n || again && s.arcs.queued(); {
+		s.index = s.index[:0]
+		remembered := words
+		for ; k < n && len(s.index) < most; k++ {
+			i := k
+			if !s.up {
+				i = n - 1 - k
+			}
+			if again && !s.arcs.expects(i) {
+				continue
+			}
+			known := words && i < s.arcs.states()
+			if len(s.index) > 0 && known != remembered {
+				break
+			}
+			s.index, remembered = append(s.index, i), known
+		}
+		if len(s.index) == 0 {
+			s.index = s.arcs.take(s.index, most)
+		}
+		if ctx.Err() != nil {
+			return sweepStopped, nil
+		}
+		some, err := s.visitIndex(uncancelled, v, remembered)
+		if changed |= some; err != nil {
+			return 0, err
+		}
+	}
+	if again && s.job.Size() == 1 {
+		return 0, nil
+	}
+	return changed, nil
+}
+
+// visitIndex visits states of the log at some places, whose arcs are remembered or not.
+func (s *States) visitIndex(ctx context.Context, v Visitor, remembered bool) (changed uint64,
+	err error) {
+	s.places = s.places[:0]
+	for _, i := range s.index {
+		s.places = append(s.places, s.mine.task(i))
+	}
+	if err := s.open(ctx, v); err != nil {
+		return 0, err
+	}
+	if !remembered {
+		if err := s.load(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return s.visit(ctx, v, remembered)
+}
+
+// open keeps of the states at hand those that are open.
+func (s *States) open(ctx context.Context, v Visitor) error {
+	s.own = grown(s.own, len(s.places)*s.width)
+	if err := s.read(ctx, s.places, s.own); err != nil {
+		return err
+	}
+	n := 0
+	for i, number := range s.places {
+		words := s.own[i*s.width:][:s.width]
+		if !v.Open(words) {
+			s.arcs.visiting(s.index[i])
+			continue
+		}
+		s.index[n], s.places[n] = s.index[i], number
+		copy(s.own[n*s.width:], words)
+		n++
+	}
+	s.index, s.places = s.index[:n], s.places[:n]
+	return nil
+}
+
+// load loads the states at hand.
+func (s *States) load(ctx context.Context) error {
+	s.tasks = s.tasks[:0]
+	for _, i := range s.index {
+		s.tasks = append(s.tasks, s.worker.log.task(i))
+	}
+	s.states = grown(s.states, len(s.tasks)*s.words)
+	return s.visited.load(ctx, s.tasks, s.states)
+}
+
+// grown is a slice of some length, whose content does not matter.
+func grown(words []uint64, n int) []uint64 { return slices.Grow(words[:0], n)[:n] }
+
+// visit visits the states at hand.
+func (s *States) visit(ctx context.Context, v Visitor, remembered bool) (changed uint64,
+	err error) {
+	for from := 0; from < len(s.places); from += len(s.ends) {
+		if err := s.successors(from, remembered); err != nil {
+			return 0, err
+		}
+		if s.distant() {
+			for k := range s.ends {
+				s.arcs.visiting(s.index[from+k])
+			}
+			s.next = grown(s.next, len(s.names)*s.width)
+			if err := s.read(ctx, s.names, s.next); err != nil {
+				return 0, err
+			}
+		}
+		some, err := s.visitSome(ctx, v, from, remembered)
+		if changed |= some; err != nil {
+			return 0, err
+		}
+	}
+	return changed, nil
+}
+
+// visitSome visits states at hand, from one on, whose successors are known.
+func (s *States) visitSome(ctx context.Context, v Visitor, from int, remembered bool) (
+	changed uint64, err error) {
+	defer s.recoverPanic(&err)
+	begin, n := 0, s.words
+	for k, end := range s.ends {
+		i := from + k
+		words := s.own[i*s.width:][:s.width:s.width]
+		s.at = Visit{Words: words}
+		if !remembered {
+			s.at.State, s.at.Next = s.states[i*n:][:n:n], s.out[begin*n:end*n]
+		}
+		if s.marker != nil {
+			s.at.Marks = s.marks[begin:end]
+		}
+		if s.distant() {
+			s.at.NextWords = s.next[begin*s.width : end*s.width]
+		} else { // what this rank has just changed counts
+			s.arcs.visiting(s.index[i])
+			s.next = grown(s.next, (end-begin)*s.width)
+			if err := s.read(ctx, s.names[begin:end], s.next); err != nil {
+				return 0, err
+			}
+			s.at.NextWords = s.next
+		}
+		some := v.Visit(&s.at)
+		if changed |= some; some != 0 {
+			s.arcs.changed(s.index[i])
+		}
+		if err := s.write(ctx, s.places[i], words); err != nil {
+			return 0, err
+		}
+		begin = end
+	}
+	return changed, s.land(ctx, nil)
+}
+
+// distant reports whether reading the words of one state takes as long as of many.
+func (s *States) distant() bool { return s.q != nil && !s.changes.copies() }
+
+// successors finds the numbers of the successors of states at hand, from one on, until a batch of
+// them is full or none is left.
+func (s *States) successors(from int, remembered bool) (err error) {
+	s.names, s.marks, s.ends = s.names[:0], s.marks[:0], s.ends[:0]
+	if remembered {
+		for i := from; i < len(s.index) && len(s.names) < s.full; i++ {
+			s.names, s.marks = s.arcs.from(s.index[i], s.names, s.marks)
+			s.ends = append(s.ends, len(s.names))
+		}
+		return nil
+	}
+	if err := s.expandSome(from); err != nil {
+		return err
+	}
+	s.names = grown(s.names, len(s.out)/s.words)
+	if err := s.visited.names(s.out, s.names); err != nil {
+		return err
+	}
+	if err := s.numbered(s.names); err != nil {
+		return err
+	}
+	begin := 0
+	for k, end := range s.ends {
+		var marks []uint64
+		if s.marker != nil {
+			marks = s.marks[begin:end]
+		}
+		s.arcs.add(s.index[from+k], s.names[begin:end], marks)
+		begin = end
+	}
+	return nil
+}
+
+// expandSome expands states at hand, from one on, until a batch of successors is full or none is
+// left.
+func (s *States) expandSome(from int) (err error) {
+	defer s.recoverPanic(&err)
+	s.out = s.out[:0]
+	n := s.words
+	for i := from; i < len(s.places) && len(s.out) < s.full*n; i++ {
+		s.out, s.marks, err = s.expandMarked(s.states[i*n:][:n:n], s.out, s.marks)
+		if err != nil {
+			return err
+		}
+		s.ends = append(s.ends, len(s.out)/n)
+	}
+	return nil
+}
+
+// expandMarked is Marker.ExpandMarked; without marks where the expander is no Marker.
+func (s *States) expandMarked(state, out, marks []uint64) (_, _ []uint64, err error) {
+	if s.marker != nil {
+		return s.marker.ExpandMarked(state, out, marks)
+	}
+	out, err = s.Expand(state, out)
+	return out, marks, err
+}
+
+// Each calls use once with the words of each state, which it may change, on the rank that has
+// logged it. It returns what Sweep returns. Collective.
+func (s *States) Each(ctx context.Context, use func(words []uint64) (changed uint64)) (
+	changed uint64, initial []uint64, err error) {
+	uncancelled := context.WithoutCancel(ctx)
+	changed, failure := s.each(uncancelled, use)
+	return s.summed(uncancelled, changed, failure)
+}
+
+func (s *States) each(ctx context.Context, use func(words []uint64) uint64) (changed uint64,
+	err error) {
+	for i := 0; i < s.mine.n; i += len(s.places) {
+		s.places = s.places[:0]
+		for k := i; k < min(s.mine.n, i+s.full); k++ {
+			s.places = append(s.places, s.mine.task(k))
+		}
+		s.own = grown(s.own, len(s.places)*s.width)
+		if err := s.read(ctx, s.places, s.own); err != nil {
+			return 0, err
+		}
+		for k, number := range s.places {
+			words := s.own[k*s.width:][:s.width]
+			changed |= use(words)
+			if err := s.write(ctx, number, words); err != nil {
+				return 0, err
+			}
+		}
+		if err := s.land(ctx, nil); err != nil {
+			return 0, err
+		}
+	}
+	return changed, nil
+}
+
+// Initials is the number of initial states.
+func (s *States) Initials() int { return len(s.first) }
+
+// Publish writes what sweeps have changed for Look, which needs it after each. Collective.
+func (s *States) Publish(ctx context.Context) error {
+	var err error
+	ctx = context.WithoutCancel(ctx)
+	if s.changes.copies() {
+		for i := 0; i < s.mine.n && err == nil; i++ {
+			err = s.store(ctx, s.mine.task(i), s.changes.known[i*s.width:][:s.width])
+		}
+		err = errors.Join(err, s.land(ctx, nil))
+	}
+	_, err = s.share(ctx, 0, err)
+	return err
+}
+
+// Look is a visit of a state that changes nothing, in memory of its own, by this rank alone. It
+// sees the words that were published.
+func (s *States) Look(ctx context.Context, state []uint64) (at Visit, err error) {
+	n := s.search.words
+	all, marks, err := s.lookAt(state)
+	if err != nil {
+		return at, err
+	}
+	numbers := make([]uint64, len(all)/n)
+	if err := s.visited.names(all, numbers); err != nil {
+		return at, err
+	}
+	if err := s.numbered(numbers); err != nil {
+		return at, err
+	}
+	words := make([]uint64, len(numbers)*s.width)
+	err = s.read(ctx, numbers, words)
+	return Visit{State: all[:n:n], Words: words[:s.width:s.width], Next: all[n:], Marks: marks,
+		NextWords: words[s.width:]}, err
+}
+
+// lookAt is a state and its successors, with marks.
+func (s *States) lookAt(state []uint64) (all, marks []uint64, err error) {
+	defer s.recoverPanic(&err)
+	return s.expandMarked(slices.Clone(state), slices.Clone(state), nil)
+}
+
+// InitialState is one of the initial states, packed.
+func (s *States) InitialState(i int) []uint64 {
+	n := s.search.words
+	return s.search.initial[i*n:][:n:n]
+}

@@ -1,0 +1,401 @@
+package packing
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/internal/testkit/naive"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/property"
+)
+
+// plain evaluates formulas that look along paths on an explicit graph of markings.
+type plain struct {
+	net  *petri.Net
+	all  [][]int64
+	next [][]int
+}
+
+func newPlain(n *petri.Net, all [][]int64) *plain {
+	p := &plain{net: n, all: all, next: make([][]int, len(all))}
+	for i, m := range all {
+		for t := range n.Transitions {
+			if !n.Transitions[t].Enabled(m) {
+				continue
+			}
+			to := slices.Clone(m)
+			n.Transitions[t].Fire(to)
+			p.next[i] = append(p.next[i], slices.IndexFunc(all, func(m []int64) bool {
+				return slices.Equal(m, to)
+			}))
+		}
+	}
+	return p
+}
+
+// truth is whether a formula of a marking holds, by marking.
+func (p *plain) truth(f *property.Formula) []bool {
+	truth := make([]bool, len(p.all))
+	switch {
+	case !f.Looks():
+		for i, m := range p.all {
+			truth[i] = f.Holds(p.net, m)
+		}
+	case f.Op == property.And || f.Op == property.Or || f.Op == property.Not:
+		for i := range truth {
+			truth[i] = f.Op == property.And
+		}
+		for _, arg := range f.Args {
+			for i, holds := range p.truth(arg) {
+				switch f.Op {
+				case property.And:
+					truth[i] = truth[i] && holds
+				case property.Or:
+					truth[i] = truth[i] || holds
+				default:
+					truth[i] = !holds
+				}
+			}
+		}
+	case f.Op == property.Forall:
+		not := &property.Formula{Op: property.Not, Args: f.Args}
+		for i, holds := range p.path(not) {
+			truth[i] = !holds
+		}
+		return p.ends(f, truth)
+	default:
+		return p.ends(f, p.path(f.Args[0]))
+	}
+	return truth
+}
+
+// ends corrects what a deadlock means to a single Next.
+func (p *plain) ends(f *property.Formula, truth []bool) []bool {
+	if path := f.Args[0]; path.Op == property.Next && ofMarking(path.Args[0]) {
+		for i := range truth {
+			if len(p.next[i]) == 0 {
+				truth[i] = f.Op == property.Forall
+			}
+		}
+	}
+	return truth
+}
+
+func ofMarking(f *property.Formula) bool {
+	return f.Op == property.Exists || f.Op == property.Forall || f.Op < property.Exists &&
+		!slices.ContainsFunc(f.Args, func(g *property.Formula) bool { return !ofMarking(g) })
+}
+
+// tableau finds the paths of which a formula is true: a node is a marking and a guess of the truth
+// of each operator of paths from there.
+type tableau struct {
+	*plain
+	ops   []*property.Formula          // operators of paths
+	truth map[*property.Formula][]bool // of formulas of markings
+}
+
+// holds is the truth of a formula in a node.
+func (t *tableau) holds(f *property.Formula, marking, guess int) bool {
+	if truth, ok := t.truth[f]; ok {
+		return truth[marking]
+	}
+	if i := slices.Index(t.ops, f); i >= 0 {
+		return guess>>i&1 != 0
+	}
+	switch f.Op {
+	case property.Not:
+		return !t.holds(f.Args[0], marking, guess)
+	case property.And:
+		return !slices.ContainsFunc(f.Args, func(g *property.Formula) bool {
+			return !t.holds(g, marking, guess)
+		})
+	}
+	return slices.ContainsFunc(f.Args, func(g *property.Formula) bool {
+		return t.holds(g, marking, guess)
+	})
+}
+
+func (t *tableau) collect(f *property.Formula) {
+	if ofMarking(f) {
+		t.truth[f] = t.plain.truth(f)
+		return
+	}
+	for _, arg := range f.Args {
+		t.collect(arg)
+	}
+	if f.Op > property.Forall {
+		t.ops = append(t.ops, f)
+	}
+}
+
+// follows reports whether one node may follow another.
+func (t *tableau) follows(marking, guess, next, guessNext int) bool {
+	for i, f := range t.ops {
+		last := f.Args[len(f.Args)-1]
+		now, later := t.holds(last, marking, guess), guessNext>>i&1 != 0
+		var want bool
+		switch f.Op {
+		case property.Next:
+			want = t.holds(last, next, guessNext)
+		case property.Finally:
+			want = now || later
+		case property.Globally:
+			want = now && later
+		default:
+			want = now || t.holds(f.Args[0], marking, guess) && later
+		}
+		if guess>>i&1 != 0 != want {
+			return false
+		}
+	}
+	return true
+}
+
+// path is whether a formula is true of a path from a marking, by marking.
+func (p *plain) path(f *property.Formula) []bool {
+	t := &tableau{plain: p, truth: map[*property.Formula][]bool{}}
+	t.collect(f)
+	guesses := 1 << len(t.ops)
+	next := make([][]int, len(p.all)*guesses)
+	for node := range next {
+		m := node / guesses
+		to := p.next[m]
+		if len(to) == 0 {
+			to = []int{m}
+		}
+		for _, m2 := range to {
+			for guess := range guesses {
+				if t.follows(m, node%guesses, m2, guess) {
+					next[node] = append(next[node], m2*guesses+guess)
+				}
+			}
+		}
+	}
+	reached := make([][]bool, len(next))
+	for node := range next {
+		reached[node] = make([]bool, len(next))
+		for todo := []int{node}; len(todo) > 0; todo = todo[1:] {
+			for _, to := range next[todo[0]] {
+				if !reached[node][to] {
+					reached[node][to] = true
+					todo = append(todo, to)
+				}
+			}
+		}
+	}
+	fair := func(node int) bool { // in a cycle that keeps what is promised
+		for i, f := range t.ops {
+			kept := f.Op == property.Next
+			for other := range next {
+				if kept || !reached[node][other] || !reached[other][node] {
+					continue
+				}
+				now := t.holds(f.Args[len(f.Args)-1], other/guesses, other%guesses)
+				kept = other%guesses>>i&1 != 0 == (f.Op == property.Globally) ||
+					now == (f.Op != property.Globally)
+			}
+			if !kept {
+				return false
+			}
+		}
+		return reached[node][node]
+	}
+	var good []int
+	for node := range next {
+		if fair(node) {
+			good = append(good, node)
+		}
+	}
+	truth := make([]bool, len(p.all))
+	for node := range next {
+		if t.holds(f, node/guesses, node%guesses) && slices.ContainsFunc(good, func(to int) bool {
+			return to == node || reached[node][to]
+		}) {
+			truth[node/guesses] = true
+		}
+	}
+	return truth
+}
+
+// randomPaths is a random formula of a marking, or, where so many operators of paths may be, of a
+// path.
+func randomPaths(rng *rand.Rand, n *petri.Net, depth int, path *int) *property.Formula {
+	if depth == 0 {
+		return randomFormula(rng, n, 1)
+	}
+	arg := func() *property.Formula { return randomPaths(rng, n, depth-1, path) }
+	if path != nil && *path > 0 && rng.IntN(4) > 0 {
+		*path--
+		f := &property.Formula{Op: property.Next + property.Op(rng.IntN(4))}
+		if f.Args = append(f.Args, arg()); f.Op == property.Until {
+			f.Args = append(f.Args, arg())
+		}
+		return f
+	}
+	switch rng.IntN(6) {
+	case 0:
+		return &property.Formula{Op: property.Not, Args: []*property.Formula{arg()}}
+	case 1, 2:
+		return &property.Formula{Op: property.Op(rng.IntN(2)),
+			Args: []*property.Formula{arg(), arg()}}
+	}
+	left := 1 + rng.IntN(4)
+	return &property.Formula{Op: property.Exists + property.Op(rng.IntN(2)),
+		Args: []*property.Formula{randomPaths(rng, n, depth-1, &left)}}
+}
+
+// Formulas of CTL* on random nets are answered as a tableau on an explicit graph answers them.
+func TestPathsOfRandomNets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	cases := map[string]int{}
+	for i := 0; cases["nets"] < 100; i++ {
+		n := naive.RandomNet(rng, 1+rng.IntN(5), 1+rng.IntN(5))
+		all := markings(n, 24)
+		if all == nil {
+			continue
+		}
+		cases["nets"]++
+		var properties []property.Property
+		for k := range 12 {
+			properties = append(properties, property.Property{Kind: property.Temporal,
+				Name: fmt.Sprint(k), Formula: randomPaths(rng, n, 1+rng.IntN(5), nil)})
+		}
+		ranks := []int{1, 2, 4}[i%3]
+		answers, res, _, err := answersOf(n, ranks, properties, explore.Options{})
+		if err != nil {
+			t.Fatalf("net %d: %v", i, err)
+		}
+		p := newPlain(n, all)
+		for k, a := range answers {
+			want := False
+			if p.truth(properties[k].Formula)[0] {
+				want = True
+			}
+			if a.Verdict != want || !a.Exact {
+				t.Fatalf("net %d %+v, %d ranks, formula %d: %v %q, want %v\n%s\n%+v", i, n, ranks,
+					k, a.Verdict, a.Reason, want, textOf(properties[k].Formula), res.Swept)
+			}
+			cases[want.String()]++
+		}
+	}
+	t.Log(cases)
+	if cases["true"] < 200 || cases["false"] < 200 {
+		t.Errorf("too few cases: %v", cases)
+	}
+}
+
+// textOf is a formula as text.
+func textOf(f *property.Formula) string {
+	text := fmt.Sprintf("%d", f.Op)
+	if len(f.Args) == 0 {
+		return fmt.Sprintf("%+v", *f)
+	}
+	for _, arg := range f.Args {
+		text += "(" + textOf(arg) + ")"
+	}
+	return text
+}
+
+// A formula that is too large is unknown, and the others are answered.
+func TestPathsTooLarge(t *testing.T) {
+	n, err := petri.Family("philosophers", 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enabled := func(t int) *property.Formula {
+		return &property.Formula{Op: property.Enabled, Transitions: []int{t}}
+	}
+	of := func(op property.Op, args ...*property.Formula) *property.Formula {
+		return &property.Formula{Op: op, Args: args}
+	}
+	large := of(property.And)
+	for i := range 8 {
+		large.Args = append(large.Args, of(property.Finally, of(property.And, enabled(i),
+			of(property.Next, enabled(i+1)))))
+	}
+	answers, _, _, err := answersOf(n, 2, []property.Property{
+		{Kind: property.Temporal, Name: "large", Formula: of(property.Exists, large)},
+		{Kind: property.Temporal, Name: "small",
+			Formula: of(property.Exists, of(property.Finally, of(property.Next, enabled(0))))},
+	}, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := answers[0]; a.Exact || a.Reason != "its automaton would have more than 64 states" {
+		t.Errorf("%+v", a)
+	}
+	if a := answers[1]; a.Verdict != True || !a.Exact {
+		t.Errorf("%+v", a)
+	}
+	if !reflect.DeepEqual(answers[0].Property.Formula.Args[0], large) {
+		t.Error("the formula was changed")
+	}
+}
+
+// What memory did not suffice for is unknown, with the reason.
+func TestPathsWithoutMemory(t *testing.T) {
+	n, err := petri.Family("rwmutex", 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := &property.Formula{Op: property.Next, Args: []*property.Formula{{Op: property.Stuck}}}
+	answers, res, _, err := answersOf(n, 2, []property.Property{{Kind: property.Temporal,
+		Formula: &property.Formula{Op: property.Exists, Args: []*property.Formula{next}}}},
+		explore.Options{Mem: 4 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := answers[0]; !res.Complete || a.Exact || a.Reason == "" ||
+		res.Swept.Reason != explore.MemoryFull {
+		t.Errorf("%+v %+v", a, res.Swept)
+	}
+}
+
+// At a dead initial marking X of LTL looks at the marking again, and of CTL at none.
+func TestNextInDeadInitialMarking(t *testing.T) {
+	n := &petri.Net{Places: []petri.Place{{ID: "p", Name: "p"}},
+		Transitions: []petri.Transition{{ID: "t", Name: "t",
+			In: []petri.Arc{{Place: 0, Weight: 1}}}}}
+	var file strings.Builder
+	wants := map[string]Verdict{}
+	for id, want := range map[string]Verdict{"N-CTLCardinality-00": True,
+		"N-LTLCardinality-00": False} {
+		for least, least0 := range []Verdict{True, want} { // tokens of p, which has none
+			for i, next := range []string{"%s", "<next>%s</next>"} {
+				name := fmt.Sprint(id, least, i)
+				if wants[name] = least0; i == 1 && least == 1 {
+					wants[name] = False // X X is of LTL alone
+				}
+				fmt.Fprintf(&file, "<property><id>%s</id><formula><all-paths>"+
+					"<next>"+next+"</next></all-paths></formula></property>", name, fmt.Sprintf(
+					"<integer-le><integer-constant>%d</integer-constant><tokens-count>"+
+						"<place>p</place></tokens-count></integer-le>", least))
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), "x.xml")
+	text := "<property-set>" + file.String() + "</property-set>"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	properties, err := property.ReadFile(n, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, _, _, err := answersOf(n, 1, properties, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range answers {
+		if a.Verdict != wants[a.Property.Name] {
+			t.Errorf("%s: %v, want %v", a.Property.Name, a.Verdict, wants[a.Property.Name])
+		}
+	}
+}

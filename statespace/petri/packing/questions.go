@@ -1,0 +1,366 @@
+package packing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic/temporal"
+	"github.com/farhash/farhash/statespace/petri/property"
+)
+
+// The first findings of an expander: the most tokens in a place, and in a marking.
+const (
+	findingPlace = iota
+	findingMarking
+	findingQuestions // the findings of the questions follow
+)
+
+// Peaks are the most tokens that a search has found in one place, and in one marking.
+func Peaks(res *explore.Result) (place, marking uint64) {
+	return res.Findings[findingPlace], res.Findings[findingMarking]
+}
+
+// Verdict is the answer to a property that is true or false.
+type Verdict int
+
+// The verdicts.
+const (
+	Unknown Verdict = iota // the search ended too early
+	True
+	False
+)
+
+func (v Verdict) String() string { return [...]string{"unknown", "true", "false"}[v] }
+
+// Answer is what is known about a property.
+type Answer struct {
+	Property   *property.Property
+	Verdict    Verdict // of all but Bound
+	Value      int64   // of Bound: the largest value, so far if Exact is not set
+	Exact      bool
+	Structural bool // the structure of the net gave it, and no marking
+	// Witness is the finding whose witness shows it, for explore.Options.Trace; -1 if none does.
+	Witness int
+	// Transition is one that can not fire any more from the witness, where a net is not live, or
+	// not at all, where there is none; -1 if that is not the answer.
+	Transition int
+	Reason     string // why it is unknown after a complete search
+	// Walk has shown it, for Walked; nil if none has.
+	Walk *explore.Walk
+}
+
+// question is a property as a packing asks it.
+type question struct {
+	*property.Property
+	formula *property.Formula // whose truth in one marking decides; nil if none is needed
+	known   Verdict           // by structure
+	finding int               // its first one
+	most    int64             // of Bound: no marking has more
+	paths   *temporal.Formula // of Temporal; nil if it is refused
+	refused string            // why it cannot be answered
+}
+
+// questions are the properties that a packing is asked for.
+//
+// A question of a formula has one finding, 1 when a marking decides it: one where an Always does
+// not hold, or a Sometimes does. A bound has two: the largest value + 1, and 1 if that is the
+// most that the structure allows. Liveness has one, 1 at a deadlock. A temporal one has one, its
+// verdict after the search. Transitions, where a question needs to know which can fire, have one
+// each.
+type questions struct {
+	list  []question
+	atoms []*property.Formula // of temporal questions
+	fires int                 // the first finding of the transitions; 0 if none is needed
+	n     int                 // findings in all
+}
+
+// ask has the packing answer properties.
+func (p *Packing) ask(properties []property.Property) error {
+	q := &p.questions
+	q.n = findingQuestions
+	for i := range properties {
+		at := question{Property: &properties[i], finding: q.n}
+		q.n += ownFindings(at.Kind)
+		switch at.Kind {
+		case property.Always, property.Sometimes:
+			p.askFormula(&at)
+		case property.Bound:
+			if err := p.askBound(&at); err != nil {
+				return err
+			}
+		case property.Stable:
+			at.known = p.stableByStructure()
+		case property.QuasiLive:
+			if len(p.net.Transitions) == 0 {
+				at.known = True
+			} else if slices.Contains(p.s.live, false) {
+				at.known = False
+			}
+		case property.Live:
+			p.askLive(&at)
+		case property.Temporal:
+			p.askPaths(&at)
+		}
+		q.list = append(q.list, at)
+	}
+	for i := range q.list {
+		if at := &q.list[i]; at.Kind >= property.Stable && q.fires == 0 && at.known == Unknown {
+			q.fires = q.n
+			q.n += len(p.net.Transitions)
+		}
+	}
+	return nil
+}
+
+// ownFindings is how many findings a question of a kind has for itself.
+func ownFindings(kind property.Kind) int {
+	switch kind {
+	case property.Always, property.Sometimes, property.Live, property.Temporal:
+		return 1
+	case property.Bound:
+		return 2
+	}
+	return 0
+}
+
+// Witnesses are the findings whose witnesses show answers to some of the properties, for
+// explore.Options.Trace. For bounds that is the case with TraceEach alone.
+func Witnesses(properties []property.Property) []int {
+	var all []int
+	next := findingQuestions
+	for _, p := range properties {
+		switch p.Kind {
+		case property.Live:
+			all = append(all, next, explore.Stranded)
+		case property.Always, property.Sometimes, property.Bound:
+			all = append(all, next)
+		}
+		next += ownFindings(p.Kind)
+	}
+	return all
+}
+
+// askFormula finds out what one marking must be like to decide a question.
+func (p *Packing) askFormula(at *question) {
+	f := at.Formula
+	if at.Kind == property.Always {
+		f = &property.Formula{Op: property.Not, Args: []*property.Formula{f}}
+	}
+	at.formula = p.simplify(f)
+	decided, not := True, False // by a marking of which the formula is true, and without one
+	if at.Kind == property.Always {
+		decided, not = False, True
+	}
+	switch {
+	case same(at.formula, truth(true)):
+		at.known = decided
+	case same(at.formula, truth(false)):
+		at.known = not
+	}
+}
+
+// askLive asks for deadlocks, which are the answer, if there is a transition at all.
+func (p *Packing) askLive(at *question) {
+	switch {
+	case len(p.net.Transitions) == 0:
+		at.known = True
+	case slices.Contains(p.s.live, false):
+		at.known = False
+	default:
+		at.formula = p.simplify(&property.Formula{Op: property.Stuck})
+	}
+}
+
+// live are the findings that must be live for a question, for explore.Options.Live.
+func (p *Packing) live() []int {
+	var all []int
+	open := func(q question) bool { return q.Kind == property.Live && q.known == Unknown }
+	if slices.ContainsFunc(p.questions.list, open) {
+		for t := range p.net.Transitions {
+			all = append(all, p.questions.fires+t)
+		}
+	}
+	return all
+}
+
+// askBound bounds a sum.
+func (p *Packing) askBound(at *question) error {
+	if at.Sum.Constant < 0 {
+		return fmt.Errorf("property %s: the bound of a sum with a negative part is not supported",
+			at.Name)
+	}
+	for _, t := range at.Sum.Terms {
+		if t.Weight < 0 {
+			return fmt.Errorf("property %s: the bound of a sum with a negative part is not "+
+				"supported", at.Name)
+		}
+	}
+	low, high := p.extremes(at.Sum, property.Sum{})
+	at.most = high
+	if low == high {
+		at.known = True
+	}
+	return nil
+}
+
+// stableByStructure is True if no transition that can fire changes some place, and False if there
+// is no place.
+func (p *Packing) stableByStructure() Verdict {
+	if len(p.net.Places) == 0 {
+		return False
+	}
+	if slices.Contains(p.changing(func(t int) bool { return p.s.live[t] }), false) {
+		return True
+	}
+	return Unknown
+}
+
+// changing reports, by place, whether some of the transitions changes it.
+func (p *Packing) changing(fires func(t int) bool) []bool {
+	changed := make([]bool, len(p.net.Places))
+	for t := range p.net.Transitions {
+		if fires(t) {
+			for _, c := range changes(&p.net.Transitions[t]) {
+				changed[c.index] = true
+			}
+		}
+	}
+	return changed
+}
+
+// Findings is the number of findings that expanders keep.
+func (p *Packing) Findings() int { return p.questions.n }
+
+// Decided reports whether all questions are answered. Without questions there is no end before
+// all markings are found.
+func (p *Packing) Decided(findings []uint64) bool {
+	q := &p.questions
+	for i := range q.list {
+		if q.list[i].refused == "" && !p.answer(&q.list[i], findings, &explore.Result{}).Exact {
+			return false
+		}
+	}
+	return len(q.list) > 0
+}
+
+// Answers says what a search has found out about the properties.
+func (p *Packing) Answers(res *explore.Result) []Answer {
+	var all []Answer
+	for i := range p.questions.list {
+		all = append(all, p.known(&p.questions.list[i], res.Findings, res))
+	}
+	return all
+}
+
+// Unfired are the transitions that are known not to fire in any reachable marking: those that the
+// structure of the net excludes, and after a complete search all, if a question asks which fire or
+// their firings are counted.
+func (p *Packing) Unfired(res *explore.Result) (all []int) {
+	fires := p.questions.fires
+	for t, live := range p.s.live {
+		if !live || fires > 0 && res.Complete && res.Findings[fires+t] == 0 ||
+			res.Complete && res.Coverage != nil && res.Coverage[t].Arcs == 0 {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// decided has use called for the answers that the findings of a search give before it is over.
+func (p *Packing) decided(shot explore.Snapshot, use func(number int, a Answer)) {
+	findings := shot.Findings
+	if findings == nil { // it has not begun
+		findings = make([]uint64, p.questions.n)
+	}
+	for i := range p.questions.list {
+		a := p.known(&p.questions.list[i], findings, &explore.Result{Walks: shot.Walks})
+		if a.Exact {
+			use(i, a)
+		}
+	}
+}
+
+// known is answer, with the walk that has shown it.
+func (p *Packing) known(q *question, findings []uint64, res *explore.Result) Answer {
+	a := p.answer(q, findings, res)
+	if walk, ok := res.Walks[a.Witness]; ok && q.Kind != property.Bound {
+		a.Walk = &walk
+	}
+	return a
+}
+
+// answer is what findings say about a question, where a result says whether they are of all
+// markings, and what else is known.
+func (p *Packing) answer(q *question, findings []uint64, res *explore.Result) Answer {
+	complete := res.Complete
+	a := Answer{Property: q.Property, Witness: -1, Verdict: q.known, Structural: true,
+		Transition: -1}
+	if q.known != Unknown {
+		a.Exact, a.Value = true, q.most
+		if q.Kind >= property.QuasiLive {
+			a.Transition = slices.Index(p.s.live, false)
+		}
+		return a
+	}
+	a.Structural = false
+	found, none := False, True
+	switch q.Kind {
+	case property.Bound:
+		a.Value = int64(findings[q.finding]) - 1
+		a.Witness = q.finding // for explore.Options.TraceEach
+		a.Exact = complete || findings[q.finding+1] != 0
+		return a
+	case property.Sometimes:
+		found, none = True, False
+		fallthrough
+	case property.Always:
+		if findings[q.finding] != 0 {
+			a.Verdict, a.Witness = found, q.finding
+		} else if complete {
+			a.Verdict = none
+		}
+	case property.Live:
+		p.answerLive(&a, q, findings, res.Live)
+	case property.Temporal:
+		if a.Verdict, a.Reason = Verdict(findings[q.finding]), q.refused; res.Swept != nil {
+			a.Reason = cmp.Or(a.Reason, res.Swept.Detail)
+		}
+	case property.QuasiLive, property.Stable:
+		fires := func(t int) bool { return findings[p.questions.fires+t] != 0 }
+		all := true // transitions have fired, or places changed
+		if q.Kind == property.Stable {
+			all = !slices.Contains(p.changing(fires), false)
+			found, none = False, True
+		} else {
+			for t := range p.net.Transitions {
+				all = all && fires(t)
+			}
+			found, none = True, False
+		}
+		if all {
+			a.Verdict = found
+		} else if complete {
+			a.Verdict = none
+		}
+	}
+	a.Exact = a.Verdict != Unknown
+	return a
+}
+
+// answerLive is what is known about liveness.
+func (p *Packing) answerLive(a *Answer, q *question, findings []uint64, live *explore.Liveness) {
+	switch {
+	case findings[q.finding] != 0:
+		a.Verdict, a.Witness = False, q.finding
+	case live == nil:
+	case !live.Known:
+		a.Reason = live.Detail
+	case live.Live:
+		a.Verdict = True
+	default:
+		a.Verdict, a.Witness = False, explore.Stranded
+		a.Transition = live.Finding - p.questions.fires
+	}
+}

@@ -1,0 +1,267 @@
+package packing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/property"
+)
+
+// narrow and wide are the bits that places without a structural bound may get. A search begins with
+// narrow ones, see begin, or the first wide ones, and continues with wider ones until it fits. All
+// ranks widen alike.
+var (
+	narrow = []int{1, 2, 4}
+	wide   = []int{8, 16, 32}
+)
+
+// Search explores a net. Ranks of one process share it, so that each packing is made
+// once; it is safe for concurrent use.
+type Search struct {
+	net        *petri.Net
+	properties []property.Property
+	// Answered, if not nil, is called where explore.Options.Progress is, with the number of a
+	// property, once each, when a search that runs has the answer. Set it before Run.
+	Answered func(number int, a Answer)
+
+	mu        sync.Mutex
+	structure *structure       // nil before the first packing
+	packings  map[int]*Packing // by guess
+	first     int              // the guess to begin with, 0 if that is not known
+	answered  []bool           // by property; of the rank that shows progress
+}
+
+// NewSearch returns a search of net that answers properties. With properties it ends when
+// all are answered, without it finds all markings.
+func NewSearch(net *petri.Net, properties ...property.Property) *Search {
+	return &Search{net: net, properties: properties, packings: map[int]*Packing{}}
+}
+
+// packing is the net's packing with a guess.
+func (s *Search) packing(guessBits int) (*Packing, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.packings[guessBits]; p != nil {
+		return p, nil
+	}
+	clear(s.packings) // ranks widen together, and a packing may be large
+	p, err := s.pack(guessBits)
+	if err == nil {
+		s.packings[guessBits] = p
+	}
+	return p, err
+}
+
+func (s *Search) pack(guessBits int) (*Packing, error) {
+	if s.structure == nil {
+		s.structure = analyse(s.net)
+	}
+	return newPacking(s.structure, guessBits, s.properties)
+}
+
+// begin is the guess that a search begins with. Few words to a marking are worth more than a search
+// that is begun again costs: of the guesses up to the first wide one it is the widest that takes no
+// more words than the narrowest that random walks do not outgrow.
+func (s *Search) begin() (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first > 0 {
+		return s.first, nil
+	}
+	fewest := 0
+	for _, bits := range append(narrow[:len(narrow):len(narrow)], wide[0]) {
+		p, err := s.pack(bits)
+		if err != nil && s.first == 0 {
+			return 0, err
+		}
+		if err != nil || fewest > 0 && p.setWords() > fewest {
+			break
+		}
+		if fewest == 0 && bits < wide[0] && p.outgrown() {
+			continue
+		}
+		s.first, fewest = bits, p.setWords()
+		s.packings = map[int]*Packing{bits: p}
+		if !p.guessed() {
+			break
+		}
+	}
+	return s.first, nil
+}
+
+// setWords is how many words a set takes for a marking: a word of a set has a bit fewer.
+func (p *Packing) setWords() int { return max(p.words, p.bits/wordBits+1) }
+
+// The length of random walks, and of all of them in words that an expander works on.
+const (
+	walkSteps = 1 << 8
+	walkWords = 1 << 20
+)
+
+// outgrown reports whether random walks meet a marking that does not fit.
+func (p *Packing) outgrown() bool {
+	rng := rand.New(rand.NewPCG(1, 2)) // the same on all ranks
+	e := p.NewExpander()
+	state := slices.Clone(p.initial)
+	var out []uint64
+	steps := max(walkSteps, walkWords/(p.words+p.program.stride()))
+	for step := 1; p.guessed() && step <= steps; step++ {
+		var err error
+		if out, err = e.Expand(state, out[:0]); err != nil {
+			return true
+		}
+		if len(out) == 0 || step%walkSteps == 0 {
+			copy(state, p.initial)
+			continue
+		}
+		copy(state, out[rng.IntN(len(out)/p.words)*p.words:])
+	}
+	return false
+}
+
+// Run explores all reachable markings on the ranks of job. A search that outgrows a
+// guessed packing is begun again with a wider one. Options.Live is filled in, and ModelID, so that
+// a checkpoint is resumed with the packing that it was made with. Collective; the packing
+// returned is the one that fit.
+func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
+	*explore.Result, *Packing, error) {
+	bits, err := s.begin()
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
+		p, err := s.packing(bits)
+		if err != nil {
+			return nil, nil, err
+		}
+		if opts.ModelID, err = p.identity(s, bits); err != nil {
+			return nil, nil, err
+		}
+		opts.Live = p.live()
+		var paths pathAnswers
+		opts.After = p.afterwards(&paths)
+		res, err := explore.Run(ctx, job, p, s.answering(p, opts))
+		if err == nil {
+			p.note(res, paths)
+		}
+		var overflow *explore.OverflowError
+		var other *explore.OtherModelError
+		again := errors.As(err, &overflow) || errors.As(err, &other)
+		wider := slices.IndexFunc(wide, func(more int) bool { return more > bits })
+		if !again || !p.guessed() || wider < 0 {
+			return res, p, err
+		}
+		if overflow != nil {
+			opts.Resume = "" // its states do not fit the wider packing
+		}
+		bits = wide[wider]
+	}
+}
+
+// answering has Answered called with the progress of a search.
+func (s *Search) answering(p *Packing, opts explore.Options) explore.Options {
+	progress := opts.Progress
+	if s.Answered == nil || progress == nil || len(s.properties) == 0 {
+		return opts
+	}
+	if s.answered == nil {
+		s.answered = make([]bool, len(s.properties))
+	}
+	opts.Progress = func(shot explore.Snapshot) {
+		p.decided(shot, func(number int, a Answer) {
+			if !s.answered[number] {
+				s.answered[number] = true
+				s.Answered(number, a)
+			}
+		})
+		progress(shot)
+	}
+	return opts
+}
+
+// identity is a text that differs between nets, between packings of a net and between questions.
+func (p *Packing) identity(s *Search, guessBits int) (string, error) {
+	h := xxh3.New()
+	if err := petri.Write(h, s.net); err != nil {
+		return "", err
+	}
+	if !p.guessed() {
+		guessBits = 0
+	}
+	id := fmt.Sprintf("net %016x, %d bits, guess %d", h.Sum64(), p.bits, guessBits)
+	if len(s.properties) > 0 { // a checkpoint has what was found out about them
+		h.Reset()
+		if err := json.NewEncoder(h).Encode(s.properties); err != nil {
+			return "", err
+		}
+		id += fmt.Sprintf("%s%016x", Asked, h.Sum64())
+	}
+	return id, nil
+}
+
+// Asked begins what differs in the ModelID of searches of one net for different questions.
+const Asked = ", asked "
+
+// errUnlikeNet means that a trace is not one of the net's.
+var errUnlikeNet = errors.New("packing: a step of the trace is no firing of the net; " +
+	"this is a bug of farhash")
+
+// Firings are the transitions of a trace. Each is fired on the net itself: a trace that is none
+// of the net is an error.
+func (p *Packing) Firings(trace []explore.Step) ([]int, error) {
+	if len(trace) == 0 {
+		return nil, nil
+	}
+	marking := p.net.Initial()
+	state := make([]uint64, p.words)
+	firings := make([]int, 0, len(trace)-1)
+	for i, step := range trace {
+		if i > 0 {
+			t := p.successor(marking, step.Action)
+			if t < 0 {
+				return nil, errUnlikeNet
+			}
+			p.net.Transitions[t].Fire(marking)
+			firings = append(firings, t)
+		}
+		if err := p.pack(marking, state); err != nil || !slices.Equal(state, step.State) {
+			return nil, errors.Join(errUnlikeNet, err)
+		}
+	}
+	return firings, nil
+}
+
+// Marking has the tokens of a packed marking, by place.
+func (p *Packing) Marking(state []uint64) []int64 {
+	marking := make([]int64, len(p.net.Places))
+	for place := range marking {
+		marking[place] = p.tokens(state, place)
+	}
+	return marking
+}
+
+// successor is the transition that gives the successor of that number in the order of Expand; -1
+// if there is none.
+func (p *Packing) successor(marking []int64, number int) int {
+	for i := range p.program.slots {
+		t := p.program.slots[i].transition
+		if t < 0 || !p.net.Transitions[t].Enabled(marking) {
+			continue
+		}
+		if number == 0 {
+			return t
+		}
+		number--
+	}
+	return -1
+}

@@ -1,0 +1,235 @@
+package randomwalk_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/internal/testkit/naive"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/petri/randomwalk"
+)
+
+// randomSum is a sum over some places.
+func randomSum(rng *rand.Rand, n *petri.Net) property.Sum {
+	s := property.Sum{Constant: rng.Int64N(4)}
+	for place := range n.Places {
+		if rng.IntN(3) == 0 {
+			s.Terms = append(s.Terms, property.Term{Place: place, Weight: rng.Int64N(4) - 1})
+		}
+	}
+	return s
+}
+
+// randomFormula is a formula that nests at most so deep.
+func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *property.Formula {
+	f := &property.Formula{Op: property.Op(rng.IntN(7))}
+	if depth == 0 && (f.Op < property.AtMost || f.Op == property.Iff) {
+		f.Op = property.AtMost
+	}
+	switch f.Op {
+	case property.And, property.Or:
+		for range rng.IntN(4) {
+			f.Args = append(f.Args, randomFormula(rng, n, depth-1))
+		}
+	case property.Iff:
+		f.Args = []*property.Formula{randomFormula(rng, n, depth-1),
+			randomFormula(rng, n, depth-1)}
+	case property.Not:
+		f.Args = []*property.Formula{randomFormula(rng, n, depth-1)}
+	case property.AtMost:
+		f.Left, f.Right = randomSum(rng, n), randomSum(rng, n)
+	case property.Enabled:
+		for range 1 + rng.IntN(2) {
+			f.Transitions = append(f.Transitions, rng.IntN(len(n.Transitions)))
+		}
+	}
+	return f
+}
+
+// enabled are the transitions that are enabled.
+func enabled(n *petri.Net, marking []int64) (all []int) {
+	for t := range n.Transitions {
+		if n.Transitions[t].Enabled(marking) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// A walk fires the net, and is at its goal exactly where the formula holds. It is repeated by its
+// number.
+func TestWalks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	steps, arrived, ended := 0, 0, 0
+	for number := range uint64(400) {
+		n := naive.RandomNet(rng, 1+rng.IntN(7), 1+rng.IntN(7))
+		f := randomFormula(rng, n, 3)
+		m := randomwalk.New(n, nil)
+		goal := m.Goal(f)
+		w, again := m.Walker(), m.Walker()
+		w.Begin(99, nil) // what was before does not matter
+		for range 5 {
+			w.Step()
+		}
+		w.Begin(number, goal)
+		again.Begin(number, goal)
+		marking := n.Initial()
+		for range 300 {
+			if holds := f.Holds(n, marking); holds != w.There() {
+				t.Fatalf("%d: at %v, distance %d of %+v, which is %v", number, marking,
+					goal.Distance(w.Marking()), f, holds)
+			}
+			can := enabled(n, marking)
+			step := w.Step()
+			if again.Step() != step || step && again.Transition() != w.Transition() {
+				t.Fatalf("%d: the walk is not repeated", number)
+			}
+			if !step {
+				if len(can) > 0 && w.Length() < 256 && w.Tries() < 2048 {
+					t.Fatalf("%d: over at %v after %d steps", number, marking, w.Length())
+				}
+				ended++
+				break
+			}
+			if !slices.Contains(can, w.Transition()) {
+				t.Fatalf("%d: at %v transition %d fired", number, marking, w.Transition())
+			}
+			n.Transitions[w.Transition()].Fire(marking)
+			places := len(n.Places)
+			if !slices.Equal(w.Marking()[:places], marking) ||
+				w.Marking()[places] != int64(len(enabled(n, marking))) {
+				t.Fatalf("%d: %v, want %v", number, w.Marking(), marking)
+			}
+			steps++
+		}
+		if w.There() {
+			arrived++
+		}
+	}
+	if steps < 10_000 || arrived < 50 || ended < 50 {
+		t.Errorf("%d steps, %d goals, %d ends", steps, arrived, ended)
+	}
+}
+
+// Each marking is at some distance from a formula or from its opposite, and not from both.
+func TestDistance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range 2000 {
+		n := naive.RandomNet(rng, 1+rng.IntN(5), 1+rng.IntN(5))
+		f := randomFormula(rng, n, 3)
+		m := randomwalk.New(n, nil)
+		marking := n.Initial()
+		for place := range marking {
+			marking[place] = rng.Int64N(5)
+		}
+		all := append(slices.Clone(marking), int64(len(enabled(n, marking))))
+		yes := m.Goal(f).Distance(all)
+		not := &property.Formula{Op: property.Not, Args: []*property.Formula{f}}
+		no := m.Goal(not).Distance(all)
+		if holds := f.Holds(n, marking); yes < 0 || no < 0 || (yes == 0) != holds ||
+			(no == 0) == holds {
+			t.Fatalf("%d: %d and %d from %+v, which is %v", i, yes, no, f, holds)
+		}
+	}
+}
+
+// Distances add up over a conjunction, and count what is missing.
+func TestDistanceValues(t *testing.T) {
+	n := &petri.Net{Places: make([]petri.Place, 2), Transitions: []petri.Transition{
+		{In: []petri.Arc{{Place: 0, Weight: 3}, {Place: 1, Weight: 1}}}}}
+	atLeast := func(place int, least int64) *property.Formula {
+		return &property.Formula{Op: property.AtMost, Left: property.Sum{Constant: least},
+			Right: property.Sum{Terms: []property.Term{{Place: place, Weight: 1}}}}
+	}
+	m := randomwalk.New(n, nil)
+	join := func(op property.Op) *randomwalk.Goal {
+		return m.Goal(&property.Formula{Op: op,
+			Args: []*property.Formula{atLeast(0, 5), atLeast(1, 2)}})
+	}
+	for _, c := range []struct {
+		goal     *randomwalk.Goal
+		distance int64
+	}{{join(property.And), 6}, {join(property.Or), 2}, {m.Fire(0), 3},
+		{m.Largest(property.Sum{Terms: []property.Term{{Place: 0, Weight: 2}}}, 10), 8},
+		{m.Largest(property.Sum{Terms: []property.Term{{Place: 0, Weight: 2}}}, math.MaxInt64), -2},
+		{m.Goal(&property.Formula{Op: property.Stuck}), 7}} {
+		if got := c.goal.Distance([]int64{1, 0, 7}); got != c.distance {
+			t.Errorf("%+v: %d, want %d", c.goal, got, c.distance)
+		}
+	}
+}
+
+// Deadlocks of philosophers are found among more markings than any search stores.
+func TestFindsDeadlock(t *testing.T) {
+	n, err := petri.Family("philosophers", 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := randomwalk.New(n, nil)
+	goal := m.Goal(&property.Formula{Op: property.Stuck})
+	w := m.Walker()
+	for number := uint64(0); ; number++ {
+		if number == 1000 {
+			t.Fatal("no deadlock was found")
+		}
+		for w.Begin(number, goal); !w.There() && w.Step(); {
+		}
+		if number == 0 && w.Tries() <= w.Length() { // it is stubborn
+			t.Errorf("%d tries for %d steps", w.Tries(), w.Length())
+		}
+		if w.There() {
+			break
+		}
+	}
+	if all := enabled(n, w.Marking()[:len(n.Places)]); len(all) > 0 {
+		t.Errorf("%v are enabled", all)
+	}
+}
+
+// A transition that is known to be dead is not considered, and a walk ends where a place would have
+// too many tokens.
+func TestWalkEnds(t *testing.T) {
+	n := &petri.Net{Places: make([]petri.Place, 1), Transitions: []petri.Transition{
+		{Out: []petri.Arc{{Place: 0, Weight: petri.MaxTokens}}}}}
+	w := randomwalk.New(n, []bool{false}).Walker()
+	if w.Begin(1, nil); w.Step() || w.Marking()[1] != 0 {
+		t.Errorf("at %v", w.Marking())
+	}
+	w = randomwalk.New(n, nil).Walker()
+	if w.Begin(1, nil); !w.Step() || w.Step() || w.Length() != 1 {
+		t.Errorf("at %v after %d steps", w.Marking(), w.Length())
+	}
+}
+
+// A walk whose steps all lead away ends when it has tried 8 times as many as it may have.
+func TestWalkIsTakenBack(t *testing.T) {
+	n := &petri.Net{Places: make([]petri.Place, 1), Transitions: []petri.Transition{
+		{Out: []petri.Arc{{Place: 0, Weight: 1}}}}}
+	m := randomwalk.New(n, nil)
+	empty := m.Goal(&property.Formula{Op: property.AtMost,
+		Left:  property.Sum{Terms: []property.Term{{Place: 0, Weight: 1}}},
+		Right: property.Sum{Constant: -1}})
+	w, givenUp, taken := m.Walker(), 0, 0
+	for number := range uint64(40) {
+		for w.Begin(number, empty); w.Step(); {
+		}
+		if w.Length() == w.Tries() {
+			taken++ // it is not stubborn
+		}
+		if w.Length() < 256 {
+			givenUp++
+			if tries := w.Tries() / 8; w.Tries()%8 != 0 || tries < 256 || tries&(tries-1) != 0 {
+				t.Errorf("walk %d has %d tries for %d steps", number, w.Tries(), w.Length())
+			}
+		}
+		if int(w.Marking()[0]) != w.Length() {
+			t.Errorf("walk %d: %d tokens after %d steps", number, w.Marking()[0], w.Length())
+		}
+	}
+	if givenUp < 5 || taken < 5 {
+		t.Errorf("%d walks have given up, %d were not stubborn", givenUp, taken)
+	}
+}
