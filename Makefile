@@ -252,10 +252,10 @@ fuzz: ## run every fuzz test for FUZZTIME (10s)
 # Panels of what depends on the machine are left out. MEASURED is a file made by --benchfmt. What
 # takes more than 20 s of a processor is left out for FEW.
 draw-long = $(if $(FEW),@:,$(draw))
-draw = bin/farhash-eval $(2) -q --reproducible --panels '$(3)' --plot docs/figures/$(1).svg >docs/figures/$(1).txt
+draw = bin/farhash-eval $(2) -q --reproducible --panels '$(3)' --plot eval/docs/figures/$(1).svg >eval/docs/figures/$(1).txt
 .PHONY: figures
-figures: build-eval ## draw the plots of docs/papers.md and print its tables, in three minutes; draw the file MEASURED
-	@mkdir -p docs/figures
+figures: build-eval ## draw the plots of eval/docs/papers.md and print its tables, in three minutes; draw the file MEASURED
+	@mkdir -p eval/docs/figures
 	$(call draw-long,op-table1,op table1,trips)
 	$(call draw,op-table1-simulated,op simulated-table1,.)
 	$(call draw,op-clusters,op simulate,.)
@@ -274,14 +274,14 @@ figures: build-eval ## draw the plots of docs/papers.md and print its tables, in
 	$(call draw-long,md-simulate,md simulate,.)
 	$(call draw,ne-table1,ne table1,.)
 	$(call draw,ne-simulate,ne simulate,.)
-	$(GO) test ./cache -count=1 -run '^TestHitRates$$' -v | sed -n 's/.*_test.go:[0-9]*: //p' >docs/figures/md-hits.txt
+	$(GO) test ./cache -count=1 -run '^TestHitRates$$' -v | sed -n 's/.*_test.go:[0-9]*: //p' >eval/docs/figures/md-hits.txt
 	@if [ -n "$(MEASURED)" ]; then name=$$(basename "$(MEASURED)"); \
-		bin/farhash-eval show "$(MEASURED)" --plot "docs/figures/$${name%.*}.svg" >/dev/null; fi
+		bin/farhash-eval show "$(MEASURED)" --plot "eval/docs/figures/$${name%.*}.svg" >/dev/null; fi
 
 figures-check: FEW = $(if $(TESTS_NIGHTLY),,yes)
 figures-check: figures ## see whether figures have changed
-	@changed=$$(git status --porcelain docs/figures); [ -z "$$changed" ] || { \
-		git diff --stat docs/figures; echo "$$changed: commit them, and say so in docs/papers.md"; exit 1; }
+	@changed=$$(git status --porcelain eval/docs/figures); [ -z "$$changed" ] || { \
+		git diff --stat eval/docs/figures; echo "$$changed: commit them, and say so in eval/docs/papers.md"; exit 1; }
 
 clean: ## remove what make builds
 	rm -rf bin

@@ -28,7 +28,7 @@ var (
 // TestPapers: what docs/papers.md says of figures that are the same on every machine is what the
 // commands print. CI compares the files with what they print now.
 func TestPapers(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "papers.md"))
+	page, err := os.ReadFile(filepath.Join("docs", "papers.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ const minChecked = 200
 // numbersOf are the numbers in files of docs/figures, and others.
 func numbersOf(t *testing.T, files []string, besides string) (all []float64) {
 	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join("..", "docs", "figures", file))
+		text, err := os.ReadFile(filepath.Join("docs", "figures", file))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@
 // lookups.
 //
 // Batches are several times as fast as single lookups: they overlap the waits for memory and
-// network. A single lookup allocates nothing (BenchmarkSingle). docs/benchmarks.md
+// network. A single lookup allocates nothing (BenchmarkSingle). eval/docs/benchmarks.md
 // has the rates, beside maps of one process.
 //
 // Over a network, requests and bytes of a lookup for a key that is there, 8-byte slots, as

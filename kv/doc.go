@@ -259,7 +259,7 @@
 //
 // Szepesi, Wong, Cassell, Brecht: Designing A Low-Latency Cuckoo Hash Table for Write-Intensive
 // Workloads Using RDMA. The protocol is not the paper's, which has histories that are not
-// linearizable. docs/nessie.md shows these histories step by step, and proves the protocol of this
-// package. spec has both as models. The paper's protocol is package eval/ne/nessie of the module
-// that measures the papers.
+// linearizable. eval/docs/nessie.md shows these histories step by step, and proves the protocol of
+// this package. spec has both as models. The paper's protocol is package eval/ne/nessie of the
+// module that measures the papers.
 package kv

@@ -23,7 +23,7 @@ fi
 history='the history is linearizable'
 whole='an item in use is whole'
 
-# NE as it is written, or in a kinder reading; docs/nessie.md shows these errors step by step.
+# NE as it is written, or in a kinder reading; eval/docs/nessie.md shows these errors step by step.
 use nessie "${nessie[@]}"
 
 fault() { # NAME ERROR PARAMETER...

@@ -85,8 +85,8 @@
 //	  loop in C      13                 13      8
 //
 // Where both ranks do operations, a read of the cache takes 1.3 times as long as in C under Open
-// MPI, and 0.8 times under MPICH (docs/benchmarks.md). Within a host an operation through a queue
-// of rma/shm takes 0.05 to 0.1, and a table with direct access calls nothing of this package.
+// MPI, and 0.8 times under MPICH (eval/docs/benchmarks.md). Within a host an operation through a
+// queue of rma/shm takes 0.05 to 0.1, and a table with direct access calls nothing of this package.
 // Operations on a rank that was not in use take up to 100 microseconds longer.
 //
 // # Messages

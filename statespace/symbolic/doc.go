@@ -120,7 +120,7 @@
 // that, two goroutines make 2 % more calls than one for Kanban-50 by Loops; without it, 62 %. The
 // transitions that begin at a level are tasks as well by Saturation, for each entry. An operation
 // takes longer with two workers, as what one has written comes from the cache of the other's core.
-// docs/benchmarks.md says what they gain.
+// eval/docs/benchmarks.md says what they gain.
 //
 // What is done for all (collecting garbage, growing the cache, [Config].Progress) one worker does
 // while it is alone.
@@ -135,7 +135,7 @@
 // levels chosen after the set is known; and by levels chosen before that, only two of the nets
 // need less than half of the memory in each of four processes. Where entries count things, slices
 // have most lists in common, and each process makes them again, with up to eight times the
-// operations in sum. docs/benchmarks.md has the figures. So the ranks of a job take different
+// operations in sum. eval/docs/benchmarks.md has the figures. So the ranks of a job take different
 // orders in place of slices (package petri/diagram).
 //
 // # Garbage
