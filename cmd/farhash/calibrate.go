@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/cmd/farhash/internal/calibrate"
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
+	"github.com/farhash/farhash/internal/calibrate"
 	"github.com/farhash/farhash/internal/system/replace"
 	"github.com/farhash/farhash/rma"
 )
@@ -48,12 +48,13 @@ func newCalibrate() *cobra.Command {
 		Long: `Measures the engine in use: the latency of a read, the time of each of its bytes, and
 the reads and bytes per second of all ranks together. All reads go through the queues of
 the engine, also where memory can be accessed directly. The letters in brackets are
-the symbols of the paper that farhash model names.
+the symbols of the paper that farhash-eval model names.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank. To measure a
 network start ranks on several hosts. Otherwise -n ranks run as goroutines of this process.
 
-The result is stored in a file for farhash model --calibrated. --json prints its content:
+The result is stored in a file, which farhash-eval model --calibrated reads. --json
+prints its content:
 
   engine, ranks, time  what was measured, and when
   latencyNs, byteNs    latency of a read (c), and time of each of its bytes (alpha)
@@ -70,7 +71,7 @@ The result is stored in a file for farhash model --calibrated. --json prints its
 		Example: `  farhash calibrate -n 2
   farhash run -n 2 -- farhash calibrate
   mpirun -n 16 --map-by node farhash calibrate --file cluster.json
-  farhash model --load 0.8 --slot 8 --calibrated
+  farhash-eval model --load 0.8 --slot 8 --calibrated
 
   Over UCX, with a farhash built with it (in the sources of farhash):
   CGO_ENABLED=1 go build -tags ucx -o farhash-ucx ./cmd/farhash
@@ -194,7 +195,7 @@ func (f *calibrateFlags) print(r *calibrate.Result, file string) error {
 			fmt.Fprintf(w, "\n%s", doctor.Wrap("not measured: ", len("not measured: "),
 				strings.Join(r.Missing, "; ")+": the link is slow; --limit gives more time"))
 		}
-		_, err := fmt.Fprintf(w, "\nstored in %s for farhash model --calibrated\n", file)
+		_, err := fmt.Fprintf(w, "\nstored in %s for farhash-eval model --calibrated\n", file)
 		return err
 	})
 }

@@ -2,13 +2,15 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/cmd/farhash/internal/calibrate"
+	"github.com/farhash/farhash/internal/calibrate"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma/ucx"
 )
@@ -238,4 +240,9 @@ func TestCalibratePrint(t *testing.T) {
 		}
 		outcome{stdout: string(text)}.has(t, 0, c.has...)
 	}
+}
+
+// keysOf are the keys of an object in order.
+func keysOf(o map[string]any) string {
+	return strings.Join(slices.Sorted(maps.Keys(o)), " ")
 }

@@ -89,7 +89,7 @@ func newRoot() *cobra.Command {
 		groupData:    {newDedup()},
 		groupNamed:   {newTables(), newCheck()},
 		groupJobs:    {newRun(), newDoctor()},
-		groupPlan:    {newCalibrate(), newModel()},
+		groupPlan:    {newCalibrate()},
 	} {
 		for _, c := range commands {
 			c.GroupID = group

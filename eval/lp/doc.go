@@ -67,7 +67,7 @@
 //   - LP's sequential cuckoo has the throughput of parallel, which means that it reads all
 //     places, and 1.7 times its latency, which means that it does not. Both are here. Where it
 //     ends with the record it needs 1.10 to 1.96 requests, by load, since the build fills the
-//     earlier of the buckets of a key first; LP's model, which farhash model prints, has
+//     earlier of the buckets of a key first; LP's model, which farhash-eval model prints, has
 //     the mean of three places in random order, 2.0, at any load.
 //   - Cuckoo with a heap needs 1.04 requests to the heap in Table 4, and LP has 1.08. Twelve
 //     signatures of a byte agree by chance in 0.03 cases, and of random keys 0.015 more records

@@ -81,5 +81,5 @@
 //	sizes, err := readsize.NewSizes(readsize.Config{Machine: readsize.EDR(), SlotBytes: 8}, 0.8)
 //	sizes.Ordered // [17 16]: read 17 slots, then 16 at a time
 //
-// The command farhash model prints all this.
+// The command farhash-eval model prints all this.
 package readsize

@@ -15,6 +15,7 @@ import (
 	"github.com/farhash/farhash/eval/dedup"
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/lp"
+	"github.com/farhash/farhash/eval/lp/model"
 	"github.com/farhash/farhash/eval/md"
 	"github.com/farhash/farhash/eval/ne"
 	"github.com/farhash/farhash/eval/net"
@@ -96,6 +97,7 @@ measured before a signal is printed, and marked INCOMPLETE.`,
   farhash-eval ne table1 --json
   farhash-eval op set -n 1,2 --benchfmt > set.txt
   farhash-eval show set.txt
+  farhash-eval model --load 0.8 --slot 8
   farhash-eval dedup --size 100000000
   farhash-eval shared -n 1,2
   farhash run -n 2 -- farhash-eval md cache`,
@@ -120,6 +122,7 @@ measured before a signal is printed, and marked INCOMPLETE.`,
 	}
 	lines, stores := dedup.Experiment(), shared.Experiment()
 	root.AddCommand(experiment.Command(lines), experiment.Command(stores), shared.Worker(),
+		model.Command(),
 		experiment.All(all), experiment.Show(append(all, lines, stores)))
 	return root
 }

@@ -1,20 +1,24 @@
-package main
+// Package model is the command farhash-eval model: the sizes of reads and the costs that LP's model
+// expects, on the machine of the paper or on one that farhash calibrate has measured.
+package model
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
-	"github.com/farhash/farhash/cmd/farhash/internal/calibrate"
+	"github.com/farhash/farhash/eval/internal/experiment"
+	"github.com/farhash/farhash/internal/calibrate"
 	"github.com/farhash/farhash/internal/readsize"
 )
 
-// modelFlags are the flags of model as given.
-type modelFlags struct {
+// options are the flags of model as given.
+type options struct {
 	load                  float64
 	slotBytes, maxSlots   int
 	latencyNs, gbps, mops float64
@@ -25,8 +29,9 @@ type modelFlags struct {
 	changed func(flag string) bool
 }
 
-func newModel() *cobra.Command {
-	var f modelFlags
+// Command is the command.
+func Command() *cobra.Command {
+	var f options
 	cmd := &cobra.Command{
 		Use:               "model --load LOAD [--slot BYTES]",
 		Short:             "Compute how much to read at once from a remote hash table",
@@ -56,9 +61,8 @@ Policies of reading:
 A lookup finds all records of a present key; with sequential cuckoo it ends at the first.
 
 Sequential cuckoo is costed as in LP: a key is in each of its 3 buckets with the same
-probability, so its lookup needs (1+2+3)/3 = 2.0 requests at any load. The tables of
-package index fill the first bucket of a key first, and need fewer: 1.10 to 1.96 requests,
-more at higher load. Take that into account where the table prints sequential cuckoo.
+probability, so its lookup needs (1+2+3)/3 = 2.0 requests at any load. A table that fills
+the first bucket of a key first needs fewer: 1.10 to 1.96, more at higher load.
 
 --json prints one object:
 
@@ -70,13 +74,13 @@ more at higher load. Take that into account where the table prints sequential cu
                     orderedCapped, orderedUncapped, orderedAdaptive, cuckooParallel,
                     cuckooSequential. Each has requests, bytes and ns for a present key,
                     absent (the same for an absent key), and sizes (slots of each read)`,
-		Example: `  farhash model --load 0.8 --slot 8
-  farhash model --load 0.95 --slot 5 --max-slots 512
-  farhash model --load 0.65 --latency-ns 8000 --gbps 25 --mops 10 --json
-  farhash calibrate -n 2 && farhash model --load 0.9 --calibrated`,
+		Example: `  farhash-eval model --load 0.8 --slot 8
+  farhash-eval model --load 0.95 --slot 5 --max-slots 512
+  farhash-eval model --load 0.65 --latency-ns 8000 --gbps 25 --mops 10 --json
+  farhash calibrate -n 2 && farhash-eval model --load 0.9 --calibrated`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.changed = cmd.Flags().Changed
-			return f.run()
+			return f.run(cmd.OutOrStdout())
 		},
 	}
 	f.register(cmd)
@@ -84,7 +88,7 @@ more at higher load. Take that into account where the table prints sequential cu
 }
 
 // register adds the flags to the command.
-func (f *modelFlags) register(cmd *cobra.Command) {
+func (f *options) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Float64Var(&f.load, "load", 0, "`LOAD` factor of the table, above 0 and up to 0.99")
 	flags.IntVar(&f.slotBytes, "slot", 8, "`BYTES` of a slot")
@@ -96,14 +100,14 @@ func (f *modelFlags) register(cmd *cobra.Command) {
 	flags.Float64Var(&f.headerBytes, "header", 0, "`BYTES` of a message without payload (LP: 30)")
 	flags.IntVar(&f.maxSlots, "max-slots", 0, "at most `N` slots in a read; 0: no limit")
 	flags.BoolVar(&f.calibrated, "calibrated", false, "take the figures of farhash calibrate")
-	flags.StringVar(&f.file, "file", "", "with --calibrated: "+calibrationUsage)
+	flags.StringVar(&f.file, "file", "", "with --calibrated: `FILE` of the result (default: "+
+		"farhash/calibration.json in the user's cache folder)")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
-	completeFlags(cmd, nil)
 }
 
 // machine is the machine of LP or the one that was measured, with the changes of the flags, and
 // the source of its figures.
-func (f *modelFlags) machine() (m readsize.Machine, source string, err error) {
+func (f *options) machine() (m readsize.Machine, source string, err error) {
 	m, source, err = f.preset()
 	if err != nil {
 		return m, source, err
@@ -123,7 +127,7 @@ func (f *modelFlags) machine() (m readsize.Machine, source string, err error) {
 			continue
 		}
 		if !(over.given > 0) {
-			return m, "", fmt.Errorf("--%s must be positive, not %v", over.flag, over.given)
+			return m, "", usage(fmt.Errorf("--%s must be positive, not %v", over.flag, over.given))
 		}
 		over.set(over.given)
 		changed = append(changed, "--"+over.flag)
@@ -131,24 +135,27 @@ func (f *modelFlags) machine() (m readsize.Machine, source string, err error) {
 	if len(changed) > 0 {
 		source += ", changed by " + strings.Join(changed, ", ")
 	}
-	return m, source, m.Check()
+	return m, source, usage(m.Check())
 }
 
 // preset is the machine before flags change it.
-func (f *modelFlags) preset() (readsize.Machine, string, error) {
+func (f *options) preset() (readsize.Machine, string, error) {
 	if !f.calibrated {
 		if f.file != "" {
-			return readsize.Machine{}, "", errors.New("--file needs --calibrated")
+			return readsize.Machine{}, "", usage(errors.New("--file needs --calibrated"))
 		}
 		return readsize.EDR(), "LP 5.1, InfiniBand EDR", nil
 	}
-	path, err := calibrationPath(f.file)
-	if err != nil {
-		return readsize.Machine{}, "", err
+	path := f.file
+	if path == "" {
+		var err error
+		if path, err = calibrate.DefaultPath(); err != nil {
+			return readsize.Machine{}, "", err
+		}
 	}
 	r, err := calibrate.Load(path)
 	if err != nil {
-		return readsize.Machine{}, "", failure(fmt.Errorf("--calibrated: %w", err))
+		return readsize.Machine{}, "", fmt.Errorf("--calibrated: %w", err)
 	}
 	return readsize.Machine{LatencyNs: r.LatencyNs, ByteNs: r.ByteNs,
 			LinkBytesPerSecond: r.LinkBytesPerSecond, MessagesPerSecond: r.MessagesPerSecond,
@@ -158,11 +165,11 @@ func (f *modelFlags) preset() (readsize.Machine, string, error) {
 }
 
 // check refuses flags that make no sense.
-func (f *modelFlags) check() error {
+func (f *options) check() error {
 	switch {
 	case !f.changed("load"):
 		return errors.New("--load LOAD is missing: the load factor of the table; for example: " +
-			"farhash model --load 0.8 --slot 8")
+			"farhash-eval model --load 0.8 --slot 8")
 	case !(f.load > 0 && f.load <= readsize.MaxLoad):
 		return fmt.Errorf("--load must be above 0 and up to %v, not %v; in a fuller table runs of "+
 			"occupied slots are too long to be read", readsize.MaxLoad, f.load)
@@ -174,29 +181,44 @@ func (f *modelFlags) check() error {
 	return nil
 }
 
+// noArgs refuses arguments.
+func noArgs(cmd *cobra.Command, given []string) error {
+	if len(given) > 0 {
+		return usage(fmt.Errorf("%s takes no arguments, but %q was given", cmd.Name(), given[0]))
+	}
+	return nil
+}
+
+// usage marks an error of the command line.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", experiment.ErrUsage, err)
+}
+
 // run computes and prints.
-func (f *modelFlags) run() error {
+func (f *options) run(w io.Writer) error {
 	if err := f.check(); err != nil {
 		return usage(err)
 	}
 	m, source, err := f.machine()
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	c := readsize.Config{Machine: m, SlotBytes: f.slotBytes, MaxSlots: f.maxSlots}
 	if err := c.Check(); err != nil {
 		return usage(err)
 	}
-	r, err := newModelReport(c, f.load, source)
+	r, err := newReport(c, f.load, source)
 	if err != nil {
 		return err
 	}
-	write := r.writeText
-	if f.json {
-		write = r.writeJSON
-		if f.calibrated { // which the object has no room for
-			fmt.Fprintf(os.Stderr, "farhash: %s\n", source)
-		}
+	if !f.json {
+		return r.writeText(w)
 	}
-	return printResults(write)
+	if f.calibrated { // which the object has no room for
+		fmt.Fprintf(os.Stderr, "farhash-eval: %s\n", source)
+	}
+	return r.writeJSON(w)
 }

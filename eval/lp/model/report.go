@@ -1,4 +1,4 @@
-package main
+package model
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"github.com/farhash/farhash/internal/readsize"
 )
 
-// modelReport is what model prints. The fields are named as in --json.
-type modelReport struct {
+// report is what model prints. The fields are named as in --json.
+type report struct {
 	Load      float64                 `json:"load"`
 	SlotBytes int                     `json:"slotBytes"`
 	Cap       int                     `json:"cap"`
@@ -40,10 +40,10 @@ type expectation struct {
 // fixedBytes is the read size of LP's fixed policy (LP 5.1).
 const fixedBytes = 256
 
-// modelCuckoo is the cuckoo table of LP 5.2.
-var modelCuckoo = readsize.Cuckoo{Ways: 3, Slots: 4}
+// lpCuckoo is the cuckoo table of LP 5.2.
+var lpCuckoo = readsize.Cuckoo{Ways: 3, Slots: 4}
 
-func newModelReport(c readsize.Config, load float64, source string) (*modelReport, error) {
+func newReport(c readsize.Config, load float64, source string) (*report, error) {
 	s, err := readsize.NewSizes(c, load)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func newModelReport(c readsize.Config, load float64, source string) (*modelRepor
 	if err != nil {
 		return nil, err
 	}
-	r := &modelReport{Load: load, SlotBytes: c.SlotBytes, Cap: s.Cap, Uncapped: s.Uncapped,
+	r := &report{Load: load, SlotBytes: c.SlotBytes, Cap: s.Cap, Uncapped: s.Uncapped,
 		Capped: s.Capped, Adaptive: s.Adaptive, Expected: map[string]*expectation{},
 		config: c, machine: source, laws: laws}
 	fixed := max(fixedBytes/c.SlotBytes, 1)
@@ -79,24 +79,24 @@ func newModelReport(c readsize.Config, load float64, source string) (*modelRepor
 		r.add(p.key, &expectation{layout: layout, policy: p.policy, Sizes: p.sizes,
 			Cost: c.Cost(present, p.sizes...), Absent: c.Cost(absent, p.sizes...)})
 	}
-	places := []int{modelCuckoo.Slots}
+	places := []int{lpCuckoo.Slots}
 	r.add("cuckooParallel", &expectation{layout: "cuckoo", policy: "parallel", Sizes: places,
-		Cost: modelCuckoo.Parallel(c), Absent: modelCuckoo.Parallel(c)})
+		Cost: lpCuckoo.Parallel(c), Absent: lpCuckoo.Parallel(c)})
 	r.add("cuckooSequential", &expectation{layout: "cuckoo", policy: "sequential", Sizes: places,
-		Cost: modelCuckoo.Sequential(c, true), Absent: modelCuckoo.Sequential(c, false)})
+		Cost: lpCuckoo.Sequential(c, true), Absent: lpCuckoo.Sequential(c, false)})
 	return r, nil
 }
 
-func (r *modelReport) add(key string, e *expectation) {
+func (r *report) add(key string, e *expectation) {
 	r.Expected[key] = e
 	r.rows = append(r.rows, e)
 }
 
 // writeJSON writes one object.
-func (r *modelReport) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
+func (r *report) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
 // writeText writes tables for people.
-func (r *modelReport) writeText(w io.Writer) error {
+func (r *report) writeText(w io.Writer) error {
 	var b bytes.Buffer
 	c := r.config
 	fmt.Fprintf(&b, "load %v, slots of %s%s\n", r.Load, english.Plural(c.SlotBytes, "byte", ""),
@@ -130,8 +130,8 @@ func (r *modelReport) writeText(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, "\nleast ns for present keys: %s, %s\n", best.layout, best.policy)
-	fmt.Fprintln(&b, "sequential cuckoo as in LP, 2.0 requests; package index needs 1.10 to 1.96, "+
-		"by load")
+	fmt.Fprintln(&b, "sequential cuckoo as in LP: 2.0 requests; a table that fills the first")
+	fmt.Fprintln(&b, "bucket of a key first needs 1.10 to 1.96, by load")
 	_, err := w.Write(b.Bytes())
 	return err
 }
