@@ -2,7 +2,7 @@
 // they atomic with respect to a processor's? Its code is built with the tag verbs, and
 // skipped where there is no device:
 //
-//	go test -v -tags verbs ./rma/ucx/internal/verbs    # pkg-config libibverbs: libibverbs-dev
+//	go test -v -tags verbs ./internal/testkit/verbs    # pkg-config libibverbs: libibverbs-dev
 //
 // With the tags "verbs ucx" it also tests what rma/ucx says of its own atomics, over the
 // transports in FARHASH_TEST_TRANSPORTS, and -updates N makes more of them.
