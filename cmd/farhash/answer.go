@@ -18,12 +18,12 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/farhash/farhash/internal/coverage"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/ship"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // answer is what explore prints. The fields are named as in --json.
@@ -69,7 +69,7 @@ type answer struct {
 	// NeverFire are the transitions that are known not to fire at all.
 	NeverFire []string `json:"neverFire,omitempty"`
 	// Coverage has the transitions, with --coverage, in the order of the net.
-	Coverage []coverage.Action `json:"coverage,omitempty"`
+	Coverage []report.Action `json:"coverage,omitempty"`
 	// What was asked for, in that order.
 	Properties []propertyAnswer `json:"properties,omitempty"`
 
@@ -110,7 +110,7 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing, traced s
 		Reason: string(res.Reason), NeedMem: res.NeedMem,
 		Lost: res.Lost, Saved: res.Saved,
 		bits: p.StateBits(), detail: res.Detail, TracesCut: res.TracesCut,
-		Coverage: coverage.Of(res.Coverage),
+		Coverage: report.ActionsOf(res.Coverage),
 	}
 	a.detail += noteUnbounded(net, res, p)
 	if res.Encoding == explore.EncodingFingerprint {
@@ -302,8 +302,8 @@ func (a *answer) printText(w io.Writer) {
 }
 
 // coverage is how often each transition fired, as a table.
-func (a *answer) coverage() *coverage.Table {
-	return &coverage.Table{Action: "transition", Arcs: "arcs", States: "states",
+func (a *answer) coverage() *report.Coverage {
+	return &report.Coverage{Action: "transition", Arcs: "arcs", States: "states",
 		Partial: !a.Complete, Lost: len(a.Lost) > 0, Actions: a.Coverage}
 }
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // TestDepthIsOfLevels: only a search level by level has a depth, in each form of the answer.
@@ -126,7 +126,7 @@ func TestPageNotes(t *testing.T) {
 		{answer{Complete: true, NeverFire: []string{"t"}},
 			"WARNING: a transition never fires: t"},
 	} {
-		if notes := strings.Join(c.a.page(webpage.Samples{}).Notes, "|"); notes != c.want {
+		if notes := strings.Join(c.a.page(report.Samples{}).Notes, "|"); notes != c.want {
 			t.Errorf("%+v: %q, want %q", c.a, notes, c.want)
 		}
 	}
@@ -229,7 +229,7 @@ func TestFormulasOfFiles(t *testing.T) {
 // TestSampled: a page has samples of what was found over time, and a search without a page none.
 func TestSampled(t *testing.T) {
 	for html, want := range map[string]int{"": 0, "page.html": 2} {
-		var samples webpage.Samples
+		var samples report.Samples
 		updates := 0
 		take := (&exploreFlags{html: html}).sampled(&samples, func(explore.Snapshot) { updates++ })
 		for i := range 3 { // the first one has the plan alone

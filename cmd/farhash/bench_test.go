@@ -15,7 +15,7 @@ func runArgs(args ...string) int {
 	root := newRoot()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
-	return report(cmd, err)
+	return printError(cmd, err)
 }
 
 func TestBenchUsage(t *testing.T) {

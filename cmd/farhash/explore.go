@@ -18,11 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/internal/coverage"
-	"github.com/farhash/farhash/internal/extent"
-	"github.com/farhash/farhash/internal/itf"
-	"github.com/farhash/farhash/internal/lts"
-	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/shm"
 	"github.com/farhash/farhash/ship"
@@ -30,6 +25,7 @@ import (
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
 	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // exploreFlags are the flags of the command as given.
@@ -46,10 +42,10 @@ type exploreFlags struct {
 	maxNet             string
 	asked              asked
 	every              time.Duration
-	extent             extent.Limits
+	extent             report.Limits
 	coverage           bool
 	html, itf          string
-	export             lts.Target
+	export             report.GraphFile
 	walk               float64 // percent
 	resumeCommand      string  // without --resume
 	silent             bool    // another rank prints why there is no answer
@@ -129,7 +125,7 @@ func (f *exploreFlags) checkFlags(cmd *cobra.Command) error {
 	}
 	switch {
 	case f.coverage && f.resume != "":
-		return coverage.ErrResumed
+		return report.ErrResumed
 	case f.coverage && f.mcc:
 		return errors.New("--coverage and --mcc exclude each other: the contest has no lines " +
 			"for it")
@@ -163,10 +159,10 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory of all ranks together, such as 2GiB "+
 		"(default: 80% of the available memory)")
 	f.extent.Register(flags, "markings")
-	coverage.Register(flags, &f.coverage, "transition", "markings")
+	report.RegisterCoverage(flags, &f.coverage, "transition", "markings")
 	flags.StringVar(&f.html, "html", "", "write the answer as a page to `FILE` as well, with "+
 		"charts of the search and traces step by step")
-	flags.StringVar(&f.itf, "itf", "", itf.Usage)
+	flags.StringVar(&f.itf, "itf", "", report.ITFUsage)
 	f.export.Register(flags, "write all markings and firings to `FILE` as well, .dot (Graphviz) "+
 		"or .aut (CADP, mCRL2), before the search", "most markings `N` to write by --export")
 	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest `SIZE` of the net's file")
@@ -325,7 +321,7 @@ func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net 
 	if f.trace == "witness" {
 		opts.Trace = packing.Witnesses(properties)
 	}
-	var samples webpage.Samples
+	var samples report.Samples
 	search := packing.NewSearch(net, properties...)
 	search.Answered = answers.answered
 	err := farhash.Run(ctx, f.ranks, func(job rma.Job) error {
@@ -340,7 +336,7 @@ func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net 
 		if err == nil && job.Rank() == 0 {
 			var a answer
 			if res.Complete {
-				samples.Add(webpage.Sample{Elapsed: res.Elapsed, States: res.States})
+				samples.Add(report.Sample{Elapsed: res.Elapsed, States: res.States})
 			}
 			if a, err = newAnswer(net, res, p, f.trace); err == nil {
 				err = errors.Join(pass(a), f.writePage(&a, samples),

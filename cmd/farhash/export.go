@@ -8,8 +8,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // writeGraph writes what --export asks for, before the search.
@@ -32,8 +32,8 @@ func (f *exploreFlags) writeGraph(ctx context.Context, caught func() os.Signal, 
 }
 
 // markings are the reachable markings of a net.
-func markings(net *petri.Net) *lts.System[[]int64] {
-	return &lts.System[[]int64]{Name: net.Name, Initial: [][]int64{net.Initial()},
+func markings(net *petri.Net) *report.Graph[[]int64] {
+	return &report.Graph[[]int64]{Name: net.Name, Initial: [][]int64{net.Initial()},
 		Key: func(marking []int64) string {
 			var key []byte
 			for _, n := range marking {

@@ -322,7 +322,7 @@ func TestExitCodeOfLoss(t *testing.T) {
 		{&rma.RankError{Rank: 2, Left: true}, exitFailure},
 		{usage(errors.New("x")), exitUsage}, {&rma.PeerError{What: "x", Rank: 1}, exitFailure},
 	} {
-		if code := report(newRoot(), c.err); code != c.want {
+		if code := printError(newRoot(), c.err); code != c.want {
 			t.Errorf("%v: exit code %d, want %d", c.err, code, c.want)
 		}
 	}

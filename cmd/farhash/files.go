@@ -8,11 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/farhash/farhash/internal/archive"
-	"github.com/farhash/farhash/internal/itf"
-	"github.com/farhash/farhash/internal/lts"
 	"github.com/farhash/farhash/internal/system/replace"
-	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // checkFiles refuses a checkpoint that would take the place of a file of another format or of one
@@ -30,20 +28,21 @@ func (f *exploreFlags) checkFiles(net string) error {
 	}
 	if f.html != "" {
 		read := append([]string{inputFile(net), f.checkpoint, f.resume}, f.asked.files...)
-		if err := webpage.Writable(f.html, append(read, f.asked.formulaFiles...)...); err != nil {
+		err := report.PageWritable(f.html, append(read, f.asked.formulaFiles...)...)
+		if err != nil {
 			return failure(fmt.Errorf("--html: %w", err))
 		}
 	}
 	if f.itf != "" {
 		read := append([]string{inputFile(net), f.checkpoint, f.resume, f.html, f.export.Path},
 			f.asked.files...)
-		if err := itf.Writable(f.itf, append(read, f.asked.formulaFiles...)...); err != nil {
+		if err := report.ITFWritable(f.itf, append(read, f.asked.formulaFiles...)...); err != nil {
 			return failure(fmt.Errorf("--itf: %w", err))
 		}
 	}
 	if f.export.Path != "" {
 		read := append([]string{inputFile(net), f.checkpoint, f.resume, f.html}, f.asked.files...)
-		err := lts.Writable(f.export.Path, append(read, f.asked.formulaFiles...)...)
+		err := report.GraphWritable(f.export.Path, append(read, f.asked.formulaFiles...)...)
 		if err != nil {
 			return failure(fmt.Errorf("--export: %w", err))
 		}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // checkTraceFile refuses --itf without traces.
@@ -21,31 +21,31 @@ func (f *exploreFlags) writeTraces(net *petri.Net, traces []netTrace) error {
 	if f.itf == "" {
 		return nil
 	}
-	var all []itf.Trace
+	var all []report.ITFTrace
 	for i := range traces {
 		all = append(all, traces[i].itf(net))
 	}
-	if err := itf.Write(f.itf, all...); err != nil {
+	if err := report.WriteITF(f.itf, all...); err != nil {
 		return fmt.Errorf("--itf: %w", err)
 	}
 	return nil
 }
 
 // itf is a trace in the Informal Trace Format: the variables are places, the values tokens.
-func (t *netTrace) itf(net *petri.Net) itf.Trace {
-	of := itf.Trace{Source: net.Name, Property: t.Property, Loop: -1, About: t.called(
+func (t *netTrace) itf(net *petri.Net) report.ITFTrace {
+	of := report.ITFTrace{Source: net.Name, Property: t.Property, Loop: -1, About: t.called(
 		"a shortest firing sequence") + " to " + t.goal}
 	for i := range net.Places {
 		of.Vars = append(of.Vars, net.Places[i].ID)
 	}
-	state := func(action string, marking []int64) itf.State {
-		s := itf.State{Action: action}
+	state := func(action string, marking []int64) report.ITFState {
+		s := report.ITFState{Action: action}
 		for _, n := range marking {
-			s.Values = append(s.Values, itf.Int(n))
+			s.Values = append(s.Values, report.Int(n))
 		}
 		return s
 	}
-	of.States = func(yield func(itf.State) bool) {
+	of.States = func(yield func(report.ITFState) bool) {
 		marking := net.Initial()
 		if t.Alone {
 			for i := range marking {

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/testkit/itftest"
 	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // The traces of both engines are written, a file each, and the net repeats them step by step.
@@ -26,7 +26,7 @@ func TestExploreITF(t *testing.T) {
 			t.Fatalf("%q: exit code %d, %s", flags, c.code(), &c.stderr)
 		}
 		for i, property := range []string{"always tokens(Eat_1) = 0", "sometimes deadlock"} {
-			trace := itftest.Read(t, itf.Name(file, i+1))
+			trace := itftest.Read(t, report.ITFName(file, i+1))
 			if trace.Meta["property"] != property || trace.Loop != -1 {
 				t.Errorf("%q: %v", flags, trace.Meta)
 			}

@@ -63,7 +63,7 @@ func main() { os.Exit(exitCode()) }
 // exitCode does what the command line asks for.
 func exitCode() int {
 	if err := checkLimits(); err != nil {
-		return report(nil, err)
+		return printError(nil, err)
 	}
 	root := newRoot()
 	out := &output{Writer: os.Stdout} // of what cobra prints: help, version, completion
@@ -72,7 +72,7 @@ func exitCode() int {
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("printing the answer: %w", out.err)
 	}
-	return report(cmd, err)
+	return printError(cmd, err)
 }
 
 // output remembers why a write has failed.
@@ -87,8 +87,8 @@ func (o *output) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// report prints an error and returns the exit code.
-func report(cmd *cobra.Command, err error) int {
+// printError prints an error and returns the exit code.
+func printError(cmd *cobra.Command, err error) int {
 	if err == nil {
 		return 0
 	}

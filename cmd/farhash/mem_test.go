@@ -19,7 +19,7 @@ const peakVariable = "FARHASH_TEST_PEAK"
 // runForPeak is main, except its end.
 func runForPeak(path string) (code int) {
 	cmd, err := newRoot().ExecuteContextC(context.Background())
-	code = report(cmd, err)
+	code = printError(cmd, err)
 	_, peak, err := memory.Resident()
 	if err == nil {
 		err = os.WriteFile(path, fmt.Append(nil, peak), 0o600)

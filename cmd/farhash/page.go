@@ -5,27 +5,27 @@ import (
 	"strconv"
 
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // sampled has snapshots of a search kept for the charts of --html.
-func (f *exploreFlags) sampled(samples *webpage.Samples, update func(explore.Snapshot)) func(
+func (f *exploreFlags) sampled(samples *report.Samples, update func(explore.Snapshot)) func(
 	explore.Snapshot) {
 	if f.html == "" {
 		return update
 	}
 	return func(s explore.Snapshot) {
 		if s.Elapsed > 0 {
-			samples.Add(webpage.Sample{Elapsed: s.Elapsed, States: s.States, Waiting: s.Waiting})
+			samples.Add(report.Sample{Elapsed: s.Elapsed, States: s.States, Waiting: s.Waiting})
 		}
 		update(s)
 	}
 }
 
 // writePage writes the page of --html.
-func (f *exploreFlags) writePage(a *answer, samples webpage.Samples) error {
+func (f *exploreFlags) writePage(a *answer, samples report.Samples) error {
 	if f.html == "" {
 		return nil
 	}
@@ -36,8 +36,8 @@ func (f *exploreFlags) writePage(a *answer, samples webpage.Samples) error {
 }
 
 // page is an answer as a page.
-func (a *answer) page(samples webpage.Samples) *webpage.Page {
-	p := &webpage.Page{Title: a.Model, Samples: samples}
+func (a *answer) page(samples report.Samples) *report.Page {
+	p := &report.Page{Title: a.Model, Samples: samples}
 	if !a.Complete && !a.decided() {
 		note := "INCOMPLETE: " + a.Reason
 		if a.detail != "" {
@@ -56,10 +56,10 @@ func (a *answer) page(samples webpage.Samples) *webpage.Page {
 		p.Notes = append(p.Notes, neverFire(a.NeverFire))
 	}
 	number := func(name string, n uint64) {
-		p.Facts = append(p.Facts, webpage.Fact{Name: name, Value: strconv.FormatUint(n, 10)})
+		p.Facts = append(p.Facts, report.Fact{Name: name, Value: strconv.FormatUint(n, 10)})
 	}
 	fact := func(name, value string) {
-		p.Facts = append(p.Facts, webpage.Fact{Name: name, Value: value})
+		p.Facts = append(p.Facts, report.Fact{Name: name, Value: value})
 	}
 	number("markings", a.States)
 	number("arcs", a.Arcs)
@@ -76,7 +76,7 @@ func (a *answer) page(samples webpage.Samples) *webpage.Page {
 	for i := range a.Properties {
 		known := &a.Properties[i]
 		answer, note := known.text()
-		p.Answers = append(p.Answers, webpage.Answer{Question: known.Name, Answer: answer,
+		p.Answers = append(p.Answers, report.Answer{Question: known.Name, Answer: answer,
 			Note: note})
 	}
 	if len(a.Coverage) > 0 {
@@ -89,24 +89,24 @@ func (a *answer) page(samples webpage.Samples) *webpage.Page {
 }
 
 // page is a trace as a page shows it.
-func (t *netTrace) page() webpage.Trace {
-	of := webpage.Trace{Goal: "A firing sequence to " + t.goal}
+func (t *netTrace) page() report.Trace {
+	of := report.Trace{Goal: "A firing sequence to " + t.goal}
 	switch {
 	case t.Alone:
 		of.Goal = "A marking: " + t.goal
 		of.End = "The way there is not known; a search with --order bfs from the beginning shows " +
 			"one."
-		of.Steps = []webpage.Step{{State: t.end}}
+		of.Steps = []report.Step{{State: t.end}}
 		return of
 	case t.ByWalk:
 		of.End = "A random walk has found this; a shorter sequence may exist."
 	}
 	marking := t.net.Initial()
-	of.Steps = []webpage.Step{{State: t.begin}}
+	of.Steps = []report.Step{{State: t.begin}}
 	for i, number := range t.numbers {
 		before := append([]int64(nil), marking...)
 		t.net.Transitions[number].Fire(marking)
-		step := webpage.Step{Action: t.Firings[i], Changes: changed(t.net, before, marking)}
+		step := report.Step{Action: t.Firings[i], Changes: changed(t.net, before, marking)}
 		_, step.State = tokens(t.net, marking)
 		of.Steps = append(of.Steps, step)
 	}
@@ -114,10 +114,10 @@ func (t *netTrace) page() webpage.Trace {
 }
 
 // changed are the places whose tokens differ between two markings.
-func changed(net *petri.Net, before, after []int64) (all []webpage.Change) {
+func changed(net *petri.Net, before, after []int64) (all []report.Change) {
 	for i := range before {
 		if before[i] != after[i] {
-			all = append(all, webpage.Change{Name: net.Places[i].ID,
+			all = append(all, report.Change{Name: net.Places[i].ID,
 				From: strconv.FormatInt(before[i], 10), To: strconv.FormatInt(after[i], 10)})
 		}
 	}

@@ -113,7 +113,7 @@ func TestReport(t *testing.T) {
 		{&exitError{code: exitIncomplete, err: &rma.RankError{Rank: 1}}, exitLost},
 		{errors.New(`unknown command "x"`), exitUsage},
 	} {
-		if code := report(root, c.err); code != c.code {
+		if code := printError(root, c.err); code != c.code {
 			t.Errorf("%v: exit code %d, want %d", c.err, code, c.code)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/farhash/farhash/internal/coverage"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // maxNames is how many names of actions a rank counts by themselves, where Model.Actions has none.
@@ -83,9 +83,9 @@ func (m *system[S]) sortActions(all []explore.Action) {
 }
 
 // coverage is what is known of the actions, as a table.
-func (r *Result[S]) coverage() *coverage.Table {
-	return &coverage.Table{Action: "action", Arcs: "transitions", States: "states",
-		Partial: !r.Complete, Lost: len(r.Lost) > 0, Actions: coverage.Of(r.Coverage)}
+func (r *Result[S]) coverage() *report.Coverage {
+	return &report.Coverage{Action: "action", Arcs: "transitions", States: "states",
+		Partial: !r.Complete, Lost: len(r.Lost) > 0, Actions: report.ActionsOf(r.Coverage)}
 }
 
 func (r *Result[S]) reportCoverage(b *strings.Builder) {

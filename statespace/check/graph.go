@@ -7,21 +7,19 @@ import (
 	"runtime/debug"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/internal/itf"
-	"github.com/farhash/farhash/internal/lts"
-	"github.com/farhash/farhash/internal/webpage"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // begin makes sure that files can be written, and writes what --export asks for. It returns an exit
 // code if that has failed.
 func (f *flags) begin(ctx context.Context, opts *Options) (code int, err error) {
 	if f.html != "" {
-		if err := webpage.Writable(f.html, opts.Checkpoint, opts.Resume); err != nil {
+		if err := report.PageWritable(f.html, opts.Checkpoint, opts.Resume); err != nil {
 			return exitFailure, fmt.Errorf("--html: %w", err)
 		}
 	}
 	if f.itf != "" {
-		err := itf.Writable(f.itf, opts.Checkpoint, opts.Resume, f.html, f.export.Path)
+		err := report.ITFWritable(f.itf, opts.Checkpoint, opts.Resume, f.html, f.export.Path)
 		if err != nil {
 			return exitFailure, fmt.Errorf("--itf: %w", err)
 		}
@@ -33,7 +31,7 @@ func (f *flags) begin(ctx context.Context, opts *Options) (code int, err error) 
 		return exitUsage, errors.Join(err, fmt.Errorf("--export works in one process, and %s has "+
 			"started ranks", launcher))
 	}
-	err = lts.Writable(f.export.Path, opts.Checkpoint, opts.Resume, f.html)
+	err = report.GraphWritable(f.export.Path, opts.Checkpoint, opts.Resume, f.html)
 	if err == nil {
 		err = f.model.export(ctx, f.export.Path, f.export.Most)
 	}
@@ -69,7 +67,7 @@ func (m Model[S]) export(ctx context.Context, path string, most int) (err error)
 		}
 		return m.Canonical(state)
 	}
-	of := &lts.System[S]{Name: m.Name, Text: func(state S) string { return text(state) },
+	of := &report.Graph[S]{Name: m.Name, Text: func(state S) string { return text(state) },
 		Key: func(state S) string {
 			words, err := s.pack(state)
 			if err != nil {

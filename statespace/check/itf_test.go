@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/testkit/itftest"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // A program writes the traces of searches and of walks, which Next repeats.
@@ -36,7 +36,7 @@ func TestITF(t *testing.T) {
 			t.Fatalf("%q: exit code %d", c.flags, code)
 		}
 		for i := range c.traces {
-			trace := itftest.Read(t, itf.Name(path, i+1))
+			trace := itftest.Read(t, report.ITFName(path, i+1))
 			if (trace.Loop >= 0) != (c.model.name() == "lasso") || trace.Vars[0] != "N" ||
 				trace.Meta["of"] != json.Number(string(rune('0'+c.traces))) {
 				t.Errorf("%v", trace)

@@ -17,14 +17,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/internal/coverage"
-	"github.com/farhash/farhash/internal/extent"
-	"github.com/farhash/farhash/internal/itf"
-	"github.com/farhash/farhash/internal/lts"
-	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // The exit codes of Main, beside 0: all that was asked is known and nothing is violated.
@@ -52,8 +48,8 @@ type outcome struct {
 	code   int
 	report func() string
 	object func() any
-	page   func() *webpage.Page // nil: none
-	traces func() []itf.Trace
+	page   func() *report.Page // nil: none
+	traces func() []report.ITFTrace
 }
 
 func (m Model[S]) name() string { return m.Name }
@@ -65,8 +61,8 @@ func (m Model[S]) check(ctx context.Context, job rma.Job, opts Options) (outcome
 	}
 	return outcome{exitCode(r.Result, r.Violated() || r.Unfound()), r.Report,
 		func() any { return newObject(m.Name, r) },
-		func() *webpage.Page { return r.page(m.Name) },
-		func() []itf.Trace { return itfTraces(m.Name, r.Traces) }}, nil
+		func() *report.Page { return r.page(m.Name) },
+		func() []report.ITFTrace { return itfTraces(m.Name, r.Traces) }}, nil
 }
 
 func (m Model[S]) simulate(ctx context.Context, job rma.Job, opts Simulation) (outcome, error) {
@@ -82,7 +78,7 @@ func (m Model[S]) simulate(ctx context.Context, job rma.Job, opts Simulation) (o
 		code = exitInterrupt
 	}
 	return outcome{code, r.Report, func() any { return newSimulatedObject(m.Name, r) }, nil,
-		func() []itf.Trace { return itfTraces(m.Name, r.traces()) }}, nil
+		func() []report.ITFTrace { return itfTraces(m.Name, r.traces()) }}, nil
 }
 
 // Main checks a [Model] as a program, with the flags that -h lists, and exits. It is the first
@@ -114,7 +110,7 @@ func run(models []program) int {
 		if job.Rank() == 0 && !f.quiet {
 			opts.Progress = showProgress
 		}
-		var samples webpage.Samples
+		var samples report.Samples
 		if f.html != "" {
 			opts.Progress = sampled(&samples, opts.Progress)
 		}
@@ -142,7 +138,7 @@ func run(models []program) int {
 }
 
 // print prints a result, and writes its page and traces.
-func (f *flags) print(r outcome, samples webpage.Samples) error {
+func (f *flags) print(r outcome, samples report.Samples) error {
 	var err error
 	if f.json {
 		err = json.NewEncoder(os.Stdout).Encode(r.object())
@@ -157,7 +153,7 @@ func (f *flags) print(r outcome, samples webpage.Samples) error {
 		}
 	}
 	if f.itf != "" {
-		if failure := itf.Write(f.itf, r.traces()...); failure != nil {
+		if failure := report.WriteITF(f.itf, r.traces()...); failure != nil {
 			err = errors.Join(err, fmt.Errorf("--itf: %w", failure))
 		}
 	}
@@ -170,8 +166,8 @@ type flags struct {
 	ranks       int
 	json, quiet bool
 	html, itf   string
-	export      lts.Target
-	extent      extent.Limits
+	export      report.GraphFile
+	extent      report.Limits
 	simulate    bool
 	simulation  Simulation
 }
@@ -200,7 +196,7 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 		"is longer: a state may be missed, and the probability is shown")
 	set.BoolVar(&opts.Continue, "continue", false, "search on after a violation, for all others")
 	f.extent.Register(set, "states")
-	coverage.Register(set, &opts.Coverage, "action", "states")
+	report.RegisterCoverage(set, &opts.Coverage, "action", "states")
 	f.registerFiles(set)
 	set.BoolVar(&f.simulate, "simulate", false, "walk at random instead of searching, until "+
 		"something is violated")
@@ -228,7 +224,7 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 	case f.ranks < 1 || f.ranks > maxRanks:
 		return f, opts, fmt.Errorf("-n must be 1 to %d, not %d", maxRanks, f.ranks)
 	case opts.Coverage && opts.Resume != "":
-		return f, opts, coverage.ErrResumed
+		return f, opts, report.ErrResumed
 	case opts.CheckpointEvery <= 0:
 		return f, opts, fmt.Errorf("--every must be positive, not %v", opts.CheckpointEvery)
 	}
@@ -250,7 +246,7 @@ func parse(models []program, args []string) (f flags, opts Options, err error) {
 // registerFiles adds the flags that write the result to files as well.
 func (f *flags) registerFiles(set *pflag.FlagSet) {
 	set.StringVar(&f.html, "html", "", "write the result to this file as well, as a page")
-	set.StringVar(&f.itf, "itf", "", itf.Usage)
+	set.StringVar(&f.itf, "itf", "", report.ITFUsage)
 	f.export.Register(set, "write all states and transitions to this file as well, .dot or .aut",
 		"most states to write by --export")
 }
@@ -335,7 +331,7 @@ type object struct {
 	Alike      string         `json:"alike,omitempty"`
 	Untaken    []string       `json:"untaken,omitempty"` // actions
 	// Coverage has the actions, where it was asked for and no rank was lost.
-	Coverage []coverage.Action `json:"coverage,omitempty"`
+	Coverage []report.Action `json:"coverage,omitempty"`
 }
 
 // simulatedObject is a result of Simulate as it is printed with --json.
@@ -385,7 +381,7 @@ func newObject[S any](name string, r *Result[S]) object {
 		Encoding: string(r.Encoding), Properties: objectAnswers(r.Properties),
 		Path: objectPath(r.Path), Detail: r.Detail, Traces: objectTraces(r.Traces),
 		TracesCut: r.TracesCut, Alike: r.Alike, Untaken: r.Untaken,
-		Coverage: coverage.Of(r.Coverage)}
+		Coverage: report.ActionsOf(r.Coverage)}
 	if r.canonical {
 		o.Compared = &r.Compared
 	}

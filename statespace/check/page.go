@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/internal/webpage"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // sampled has snapshots of a search kept for the charts of --html.
-func sampled(samples *webpage.Samples, show func(explore.Snapshot)) func(explore.Snapshot) {
+func sampled(samples *report.Samples, show func(explore.Snapshot)) func(explore.Snapshot) {
 	return func(s explore.Snapshot) {
 		if s.Elapsed > 0 {
-			samples.Add(webpage.Sample{Elapsed: s.Elapsed, States: s.States, Waiting: s.Waiting})
+			samples.Add(report.Sample{Elapsed: s.Elapsed, States: s.States, Waiting: s.Waiting})
 		}
 		if show != nil {
 			show(s)
@@ -23,8 +23,8 @@ func sampled(samples *webpage.Samples, show func(explore.Snapshot)) func(explore
 }
 
 // page is the result for a model of this name as a page.
-func (r *Result[S]) page(name string) *webpage.Page {
-	p := &webpage.Page{Title: name}
+func (r *Result[S]) page(name string) *report.Page {
+	p := &report.Page{Title: name}
 	if !r.Complete && r.Reason != explore.Decided {
 		note := "INCOMPLETE: " + string(r.Reason)
 		if r.Detail != "" {
@@ -44,11 +44,11 @@ func (r *Result[S]) page(name string) *webpage.Page {
 		p.Notes = append(p.Notes, "Interrupted before all traces were found.")
 	}
 	for _, v := range r.Properties {
-		p.Answers = append(p.Answers, webpage.Answer{Question: v.Kind.String() + " " + v.Name,
+		p.Answers = append(p.Answers, report.Answer{Question: v.Kind.String() + " " + v.Name,
 			Answer: v.Answer.String()})
 	}
 	number := func(name string, n uint64) {
-		p.Facts = append(p.Facts, webpage.Fact{Name: name, Value: strconv.FormatUint(n, 10)})
+		p.Facts = append(p.Facts, report.Fact{Name: name, Value: strconv.FormatUint(n, 10)})
 	}
 	number("states", r.States)
 	number("transitions", r.Arcs)
@@ -56,9 +56,9 @@ func (r *Result[S]) page(name string) *webpage.Page {
 		number("depth", r.Depth)
 	}
 	number("deadlocks", r.Deadlocks)
-	p.Facts = append(p.Facts, webpage.Fact{Name: "time", Value: fmt.Sprintf("%v with %s",
+	p.Facts = append(p.Facts, report.Fact{Name: "time", Value: fmt.Sprintf("%v with %s",
 		r.Elapsed.Round(time.Millisecond), plural.Of(r.Ranks, "rank"))},
-		webpage.Fact{Name: "states are stored as", Value: string(r.Encoding)})
+		report.Fact{Name: "states are stored as", Value: string(r.Encoding)})
 	if r.Coverage != nil {
 		p.Tables = append(p.Tables, r.coverage().Page())
 	}
@@ -69,8 +69,8 @@ func (r *Result[S]) page(name string) *webpage.Page {
 }
 
 // page is a trace as a page shows it.
-func (t *Trace[S]) page() webpage.Trace {
-	of := webpage.Trace{Goal: "Found: " + t.Name}
+func (t *Trace[S]) page() report.Trace {
+	of := report.Trace{Goal: "Found: " + t.Name}
 	switch {
 	case !t.Violation:
 	case t.Name == deadlockName:
@@ -88,10 +88,10 @@ func (t *Trace[S]) page() webpage.Trace {
 		of.End = "And nothing can happen any more."
 	}
 	for i, step := range t.Path {
-		s := webpage.Step{Action: step.Action, State: text(step.State)}
+		s := report.Step{Action: step.Action, State: text(step.State)}
 		if i > 0 {
 			for _, c := range differences(t.Path[i-1].State, step.State) {
-				s.Changes = append(s.Changes, webpage.Change{Name: c.Field, From: c.From, To: c.To})
+				s.Changes = append(s.Changes, report.Change{Name: c.Field, From: c.From, To: c.To})
 			}
 		}
 		of.Steps = append(of.Steps, s)

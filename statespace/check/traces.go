@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // Trace is a path to a state that shows what a property asks about.
@@ -91,18 +91,19 @@ func (r *Result[S]) reportTraces(b *strings.Builder) {
 }
 
 // itfTraces are traces in the Informal Trace Format: the variables are the fields of states.
-func itfTraces[S any](model string, traces []Trace[S]) (all []itf.Trace) {
+func itfTraces[S any](model string, traces []Trace[S]) (all []report.ITFTrace) {
 	for i := range traces {
 		t := &traces[i]
 		about := t.page().Goal
 		if t.Alone {
 			about += ", the last state alone"
 		}
-		all = append(all, itf.Trace{Source: model, Property: t.Name, About: about, Loop: t.Back,
-			Vars: itf.Vars(reflect.TypeFor[S]()), States: func(yield func(itf.State) bool) {
+		all = append(all, report.ITFTrace{Source: model, Property: t.Name, About: about,
+			Loop: t.Back, Vars: report.Vars(reflect.TypeFor[S]()),
+			States: func(yield func(report.ITFState) bool) {
 				for _, step := range t.Path {
-					values := itf.Values(reflect.ValueOf(&step.State).Elem())
-					if !yield(itf.State{Action: step.Action, Values: values}) {
+					values := report.Values(reflect.ValueOf(&step.State).Elem())
+					if !yield(report.ITFState{Action: step.Action, Values: values}) {
 						return
 					}
 				}

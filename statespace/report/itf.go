@@ -1,6 +1,4 @@
-// Package itf writes traces in the Informal Trace Format of Apalache (its ADR-015), which Quint and
-// viewers of traces read.
-package itf
+package report
 
 import (
 	"bufio"
@@ -15,61 +13,62 @@ import (
 	"github.com/farhash/farhash/internal/system/replace"
 )
 
-// Trace is a path through states.
-type Trace struct {
+// ITFTrace is a path through states.
+type ITFTrace struct {
 	Source   string // the model, or its file
 	Property string // what it shows
 	About    string // a sentence
 	Vars     []string
-	States   iter.Seq[State]
+	States   iter.Seq[ITFState]
 	Loop     int // the state that follows the last one; -1: none does
 }
 
-// State is a state of a trace.
-type State struct {
+// ITFState is a state of a trace.
+type ITFState struct {
 	Action string // that has led to it
 	Values []any  // of the variables, made by Int or Values
 }
 
-// Usage is what a flag that names a file of traces says.
-const Usage = "write the traces to `FILE` as well, such as t.itf.json, in the Informal Trace " +
+// ITFUsage is what a flag that names a file of traces says.
+const ITFUsage = "write the traces to `FILE` as well, such as t.itf.json, in the Informal Trace " +
 	"Format of Apalache and Quint; a second one to t-2.itf.json"
 
-// about is the format as a trace names it. It comes first, so that a file is known by it.
-const about = `{"#meta":{"format":"ITF","format-description":` +
+// itfAbout is the format as a trace names it. It comes first, so that a file is known by it.
+const itfAbout = `{"#meta":{"format":"ITF","format-description":` +
 	`"https://apalache-mc.org/docs/adr/015adr-trace.html",`
 
-// format makes sure that no other file is replaced.
-var format = replace.Format{Name: "trace in ITF that farhash has written",
-	Known: func(head []byte) bool { return strings.HasPrefix(string(head), about) }}
+// itfFormat makes sure that no other file is replaced.
+var itfFormat = replace.Format{Name: "trace in ITF that farhash has written",
+	Known: func(head []byte) bool { return strings.HasPrefix(string(head), itfAbout) }}
 
-// Writable says why traces cannot be written to a path, before a search that takes long. others are
-// files that are read, or written as well.
-func Writable(path string, others ...string) error {
-	err := replace.Writable(path, format, others...)
+// ITFWritable says why traces cannot be written to a path, before a search that takes long. others
+// are files that are read, or written as well.
+func ITFWritable(path string, others ...string) error {
+	err := replace.Writable(path, itfFormat, others...)
 	if err == nil && slices.Contains(others, path) {
 		err = fmt.Errorf("another flag names %s as well", path)
 	}
 	return err
 }
 
-// Write writes traces. The first has the path, the others have their numbers in their names; see
-// Name. Without a trace the file says so and has no states.
-func Write(path string, traces ...Trace) error {
+// WriteITF writes traces. The first has the path, the others have their numbers in their names; see
+// ITFName. Without a trace the file says so and has no states.
+func WriteITF(path string, traces ...ITFTrace) error {
 	if len(traces) == 0 {
-		none := Trace{About: "no trace was found", States: func(func(State) bool) {}, Loop: -1}
+		none := ITFTrace{About: "no trace was found", Loop: -1,
+			States: func(func(ITFState) bool) {}}
 		return none.write(path, 0, 0)
 	}
 	for i := range traces {
-		if err := traces[i].write(Name(path, i+1), i+1, len(traces)); err != nil {
+		if err := traces[i].write(ITFName(path, i+1), i+1, len(traces)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Name is the name of the file of a trace, from 1 on: n.itf.json, n-2.itf.json, n-3.itf.json.
-func Name(path string, number int) string {
+// ITFName is the name of the file of a trace, from 1 on: n.itf.json, n-2.itf.json, n-3.itf.json.
+func ITFName(path string, number int) string {
 	if number == 1 {
 		return path
 	}
@@ -80,8 +79,8 @@ func Name(path string, number int) string {
 	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, end), number, end)
 }
 
-func (t *Trace) write(path string, number, of int) error {
-	return replace.File(path, format, func(w io.Writer) error {
+func (t *ITFTrace) write(path string, number, of int) error {
+	return replace.File(path, itfFormat, func(w io.Writer) error {
 		to := bufio.NewWriter(w)
 		if err := t.render(to, number, of); err != nil {
 			return err
@@ -91,8 +90,8 @@ func (t *Trace) write(path string, number, of int) error {
 }
 
 // render writes a trace, each state in a line.
-func (t *Trace) render(w *bufio.Writer, number, of int) error {
-	vars := names(t.Vars)
+func (t *ITFTrace) render(w *bufio.Writer, number, of int) error {
+	vars := itfNames(t.Vars)
 	meta, err := json.Marshal(record{{"source", t.Source}, {"description", t.About},
 		{"property", t.Property}, {"number", number}, {"of", of}})
 	if err != nil {
@@ -102,7 +101,7 @@ func (t *Trace) render(w *bufio.Writer, number, of int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s%s,\n\"vars\":%s,\n\"states\":[", about, meta[1:], listed)
+	fmt.Fprintf(w, "%s%s,\n\"vars\":%s,\n\"states\":[", itfAbout, meta[1:], listed)
 	index := 0
 	for state := range t.States {
 		meta := record{{"index", index}}
@@ -133,8 +132,8 @@ func (t *Trace) render(w *bufio.Writer, number, of int) error {
 	return err
 }
 
-// names are names of variables. None begins with #, which has a meaning in the format.
-func names(all []string) []string {
+// itfNames are names of variables. None begins with #, which has a meaning in the format.
+func itfNames(all []string) []string {
 	taken := map[string]bool{}
 	for _, name := range all {
 		taken[name] = true

@@ -1,4 +1,4 @@
-package lts
+package report
 
 import (
 	"errors"
@@ -7,20 +7,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Target is the file that a state space is written to, as flags name it.
-type Target struct {
+// GraphFile is the file that a state space is written to, as flags name it.
+type GraphFile struct {
 	Path string // empty: none
 	Most int    // states to write
 }
 
 // Register adds the flags --export and --max-export. usages say what they do.
-func (t *Target) Register(set *pflag.FlagSet, export, most string) {
+func (t *GraphFile) Register(set *pflag.FlagSet, export, most string) {
 	set.StringVar(&t.Path, "export", "", export)
 	set.IntVar(&t.Most, "max-export", 100_000, most)
 }
 
 // Check refuses flags that do not go together. page is the file of --html.
-func (t *Target) Check(set *pflag.FlagSet, page string) error {
+func (t *GraphFile) Check(set *pflag.FlagSet, page string) error {
 	switch {
 	case t.Path == "" && set.Changed("max-export"):
 		return errors.New("--max-export is for --export FILE")

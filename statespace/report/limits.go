@@ -1,5 +1,4 @@
-// Package extent has the flags that say how far a search goes.
-package extent
+package report
 
 import (
 	"errors"

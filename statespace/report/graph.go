@@ -1,7 +1,4 @@
-// Package lts writes small state spaces as files for other tools: DOT for Graphviz, and .aut
-// (Aldebaran) for CADP, mCRL2 and LTSmin. It explores them by itself, on one goroutine and in the
-// Go heap. So the numbers of the states are the same each time: breadth first, from 0.
-package lts
+package report
 
 import (
 	"bufio"
@@ -14,8 +11,8 @@ import (
 	"github.com/farhash/farhash/internal/system/replace"
 )
 
-// System is a transition system.
-type System[S any] struct {
+// Graph is a transition system.
+type Graph[S any] struct {
 	Name    string
 	Initial []S
 	Next    func(s S, emit func(label string, next S))
@@ -33,14 +30,14 @@ type space struct {
 	each    func(use func(from, to int, label string)) // has use called with each arc
 }
 
-// format is a format of files.
-type format struct {
+// graphFormat is a format of files.
+type graphFormat struct {
 	replace.Format
 	write func(w io.Writer, s *space)
 }
 
-// formats are the formats by how the name of a file ends.
-var formats = map[string]format{
+// graphFormats are the formats by how the name of a file ends.
+var graphFormats = map[string]graphFormat{
 	".aut": {replace.Format{Name: "file of Aldebaran", Known: begins(autBegin)}, writeAut},
 	".dot": {replace.Format{Name: "graph of farhash", Known: begins(dotBegin)}, writeDot},
 }
@@ -49,9 +46,9 @@ func begins(text string) func(head []byte) bool {
 	return func(head []byte) bool { return strings.HasPrefix(string(head), text) }
 }
 
-// Writable says why a state space cannot be written to a path. inputs are files that are read.
-func Writable(path string, inputs ...string) error {
-	is, ok := formats[filepath.Ext(path)]
+// GraphWritable says why a state space cannot be written to a path. inputs are files that are read.
+func GraphWritable(path string, inputs ...string) error {
+	is, ok := graphFormats[filepath.Ext(path)]
 	if !ok {
 		return fmt.Errorf("the name of %s ends neither in .dot nor in .aut", path)
 	}
@@ -62,13 +59,13 @@ func Writable(path string, inputs ...string) error {
 const pause = 256
 
 // Write writes a state space of up to so many states to a path that is Writable.
-func (s *System[S]) Write(ctx context.Context, path string, most int) error {
-	g := &graph[S]{System: s, numbers: map[string]int{}}
+func (s *Graph[S]) Write(ctx context.Context, path string, most int) error {
+	g := &explored[S]{Graph: s, numbers: map[string]int{}}
 	found, err := g.explore(ctx, most)
 	if err != nil {
 		return err
 	}
-	is := formats[filepath.Ext(path)]
+	is := graphFormats[filepath.Ext(path)]
 	return replace.File(path, is.Format, func(w io.Writer) error {
 		to := bufio.NewWriter(w)
 		found.each = func(use func(from, to int, label string)) { g.each(ctx, use) }
@@ -80,15 +77,15 @@ func (s *System[S]) Write(ctx context.Context, path string, most int) error {
 	})
 }
 
-// graph explores a system.
-type graph[S any] struct {
-	*System[S]
+// explored is a graph that is being explored: it explores a system.
+type explored[S any] struct {
+	*Graph[S]
 	states  []S
 	numbers map[string]int
 }
 
 // number is the number of a state, which may be new.
-func (g *graph[S]) number(s S) int {
+func (g *explored[S]) number(s S) int {
 	key := g.Key(s)
 	n, ok := g.numbers[key]
 	if !ok {
@@ -98,7 +95,7 @@ func (g *graph[S]) number(s S) int {
 	return n
 }
 
-func (g *graph[S]) explore(ctx context.Context, most int) (*space, error) {
+func (g *explored[S]) explore(ctx context.Context, most int) (*space, error) {
 	found := &space{name: g.Name, text: func(i int) string { return g.Text(g.states[i]) }}
 	for _, s := range g.Initial {
 		found.initial = append(found.initial, g.number(s))
@@ -120,7 +117,7 @@ func (g *graph[S]) explore(ctx context.Context, most int) (*space, error) {
 }
 
 // each has use called with each arc, until the context ends.
-func (g *graph[S]) each(ctx context.Context, use func(from, to int, label string)) {
+func (g *explored[S]) each(ctx context.Context, use func(from, to int, label string)) {
 	for i, s := range g.states {
 		if i%pause == 0 && ctx.Err() != nil {
 			return

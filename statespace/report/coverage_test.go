@@ -1,4 +1,4 @@
-package coverage
+package report
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 )
 
 // The least taken actions come first, names are quoted where they must be, and many are cut off.
-func TestTable(t *testing.T) {
-	table := Table{Action: "transition", Arcs: "arcs", States: "markings", Partial: true,
+func TestCoverage(t *testing.T) {
+	table := Coverage{Action: "transition", Arcs: "arcs", States: "markings", Partial: true,
 		Actions: []Action{{"often", 700, 3}, {"", 9, 9}, {"a\nb", 9, 0}, {"never", 0, 0}}}
 	var text strings.Builder
 	table.Write(&text)
@@ -54,14 +54,14 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Of takes actions of a search.
-func TestOf(t *testing.T) {
+// ActionsOf takes actions of a search.
+func TestActionsOf(t *testing.T) {
 	type action struct {
 		Name         string
 		Arcs, States uint64
 	}
-	if got := Of([]action{{"a", 2, 1}}); len(got) != 1 || got[0] != (Action{"a", 2, 1}) ||
-		Of[action](nil) != nil {
+	if got := ActionsOf([]action{{"a", 2, 1}}); len(got) != 1 || got[0] != (Action{"a", 2, 1}) ||
+		ActionsOf[action](nil) != nil {
 		t.Error(got)
 	}
 }

@@ -1,4 +1,4 @@
-package extent
+package report
 
 import (
 	"strings"

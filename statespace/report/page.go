@@ -1,6 +1,4 @@
-// Package webpage writes the result of a search as one HTML page. It needs no server and nothing
-// beside it: style and charts are in the page. Names come from models and are escaped.
-package webpage
+package report
 
 import (
 	_ "embed"
@@ -64,22 +62,22 @@ var form = template.Must(template.New("page").Funcs(template.FuncMap{
 	"lower": strings.ToLower,
 }).Parse(source))
 
-// begin is what a page begins with.
-const begin = "<!doctype html>\n<!-- farhash -->\n"
+// pageBegin is what a page begins with.
+const pageBegin = "<!doctype html>\n<!-- farhash -->\n"
 
-// format makes sure that no other file is replaced.
-var format = replace.Format{Name: "page of farhash", Known: func(head []byte) bool {
-	return strings.HasPrefix(string(head), begin)
+// pageFormat makes sure that no other file is replaced.
+var pageFormat = replace.Format{Name: "page of farhash", Known: func(head []byte) bool {
+	return strings.HasPrefix(string(head), pageBegin)
 }}
 
-// Writable says why a page cannot be written to a path, before a search that takes long. inputs are
-// files that are read.
-func Writable(path string, inputs ...string) error {
-	return replace.Writable(path, format, inputs...)
+// PageWritable says why a page cannot be written to a path, before a search that takes long. inputs
+// are files that are read.
+func PageWritable(path string, inputs ...string) error {
+	return replace.Writable(path, pageFormat, inputs...)
 }
 
 // Write writes the page to a file, which is replaced if it is a page as well.
-func (p *Page) Write(path string) error { return replace.File(path, format, p.Render) }
+func (p *Page) Write(path string) error { return replace.File(path, pageFormat, p.Render) }
 
 // Render writes the page.
 func (p *Page) Render(w io.Writer) error {
@@ -92,7 +90,7 @@ func (p *Page) Render(w io.Writer) error {
 		}
 		shown.Traces = append(shown.Traces, t)
 	}
-	if _, err := io.WriteString(w, begin); err != nil {
+	if _, err := io.WriteString(w, pageBegin); err != nil {
 		return err
 	}
 	return form.Execute(w, struct {

@@ -1,4 +1,4 @@
-package webpage
+package report
 
 import (
 	"os"
@@ -45,14 +45,14 @@ func TestEscapes(t *testing.T) {
 }
 
 // A page replaces a page, and no other file; a folder that cannot be written to is known before.
-func TestWrite(t *testing.T) {
+func TestWritePage(t *testing.T) {
 	folder := t.TempDir()
 	path, other := filepath.Join(folder, "page.html"), filepath.Join(folder, "other.html")
 	if err := os.WriteFile(other, []byte("<!doctype html>\n<p>mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := Writable(path); err != nil {
+		if err := PageWritable(path); err != nil {
 			t.Error(err)
 		}
 		if err := sample().Write(path); err != nil {
@@ -62,11 +62,11 @@ func TestWrite(t *testing.T) {
 	for path, says := range map[string]string{other: "is no page of farhash, and would be lost",
 		filepath.Join(folder, "none", "page.html"): "no file can be made in its folder",
 		folder: "is a folder"} {
-		if err := Writable(path); err == nil || !strings.Contains(err.Error(), says) {
+		if err := PageWritable(path); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := Writable(path, path); err == nil {
+	if err := PageWritable(path, path); err == nil {
 		t.Error("an input may be replaced")
 	}
 	if left, _ := filepath.Glob(filepath.Join(folder, ".farhash-*")); len(left) > 0 {

@@ -1,4 +1,4 @@
-package lts
+package report
 
 import (
 	"context"
@@ -11,15 +11,15 @@ import (
 )
 
 // ring is the numbers below n, where a step adds one.
-func ring(n int, initial ...int) *System[int] {
-	return &System[int]{Name: `a "ring"`, Initial: initial, Key: strconv.Itoa,
+func ring(n int, initial ...int) *Graph[int] {
+	return &Graph[int]{Name: `a "ring"`, Initial: initial, Key: strconv.Itoa,
 		Text: func(s int) string { return "at\n" + strconv.Itoa(s) },
 		Next: func(s int, emit func(string, int)) { emit(`up "`+strconv.Itoa(s)+`"`, (s+1)%n) }}
 }
 
-func TestFormats(t *testing.T) {
+func TestGraphFormats(t *testing.T) {
 	for name, c := range map[string]struct {
-		of   *System[int]
+		of   *Graph[int]
 		want string
 	}{
 		"one.aut": {ring(3, 0), "des (0, 3, 3)\n(0, \"up '0'\", 1)\n(1, \"up '1'\", 2)\n" +
@@ -32,7 +32,8 @@ func TestFormats(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), name)
 		for range 2 { // it replaces its own
-			if err := errors.Join(Writable(path), c.of.Write(t.Context(), path, 3)); err != nil {
+			err := errors.Join(GraphWritable(path), c.of.Write(t.Context(), path, 3))
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -43,7 +44,7 @@ func TestFormats(t *testing.T) {
 }
 
 // What is too large, or interrupted, writes nothing.
-func TestRefused(t *testing.T) {
+func TestGraphRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ring.aut")
 	if err := ring(3, 0).Write(t.Context(), path, 2); err == nil ||
 		!strings.Contains(err.Error(), "more than 2 states") {
@@ -64,7 +65,7 @@ func TestRefused(t *testing.T) {
 	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
-	if err := Writable(filepath.Join(t.TempDir(), "ring.svg")); err == nil ||
+	if err := GraphWritable(filepath.Join(t.TempDir(), "ring.svg")); err == nil ||
 		!strings.Contains(err.Error(), "ends neither in .dot nor in .aut") {
 		t.Error(err)
 	}

@@ -1,6 +1,4 @@
-// Package coverage has the flag --coverage, and the table that it asks for: how often each action
-// of a search was taken.
-package coverage
+package report
 
 import (
 	"cmp"
@@ -16,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/internal/webpage"
 )
 
 // Action is how often an action was taken, as in JSON.
@@ -26,8 +23,8 @@ type Action struct {
 	States uint64 `json:"states"` // that it was the first to lead to
 }
 
-// Of has the actions of a search.
-func Of[A ~struct {
+// ActionsOf has the actions of a search.
+func ActionsOf[A ~struct {
 	Name         string
 	Arcs, States uint64
 }](all []A) []Action {
@@ -38,8 +35,8 @@ func Of[A ~struct {
 	return actions
 }
 
-// Table is what is known of the actions.
-type Table struct {
+// Coverage is what is known of the actions.
+type Coverage struct {
 	Action, Arcs, States string // what the columns are called
 	Partial              bool   // not all states were searched
 	Lost                 bool   // with a rank: Actions may be unknown
@@ -50,8 +47,9 @@ type Table struct {
 var ErrResumed = errors.New("--coverage and --resume exclude each other: a checkpoint does not " +
 	"have how often actions were taken before")
 
-// Register adds the flag. actions and states are what they are called, one of them and many.
-func Register(set *pflag.FlagSet, on *bool, action, states string) {
+// RegisterCoverage adds the flag. actions and states are what they are called, one of them and
+// many.
+func RegisterCoverage(set *pflag.FlagSet, on *bool, action, states string) {
 	set.BoolVar(on, "coverage", false, "count how often each "+action+" is taken, and the "+
 		states+" that it is the first to lead to")
 }
@@ -63,7 +61,7 @@ const (
 )
 
 // title is what is above the table.
-func (t *Table) title() string {
+func (t *Coverage) title() string {
 	text := "coverage"
 	if t.Partial {
 		text += " of what was searched"
@@ -72,7 +70,7 @@ func (t *Table) title() string {
 }
 
 // rows are the cells of up to most actions, and how many others there are.
-func (t *Table) rows(most int) (rows [][]string, others int) {
+func (t *Coverage) rows(most int) (rows [][]string, others int) {
 	sorted := slices.Clone(t.Actions)
 	slices.SortStableFunc(sorted, func(a, b Action) int { return cmp.Compare(a.Arcs, b.Arcs) })
 	shown := min(most, len(sorted))
@@ -83,10 +81,10 @@ func (t *Table) rows(most int) (rows [][]string, others int) {
 	return rows, len(sorted) - shown
 }
 
-func (t *Table) head() []string { return []string{t.Action, t.Arcs, "new " + t.States} }
+func (t *Coverage) head() []string { return []string{t.Action, t.Arcs, "new " + t.States} }
 
 // Write writes the table as text.
-func (t *Table) Write(w io.Writer) {
+func (t *Coverage) Write(w io.Writer) {
 	switch {
 	case len(t.Actions) > 0:
 	case t.Lost:
@@ -110,13 +108,13 @@ func (t *Table) Write(w io.Writer) {
 }
 
 // Page is the table as a page shows it.
-func (t *Table) Page() webpage.Table {
+func (t *Coverage) Page() Table {
 	rows, others := t.rows(maxRows)
 	title := t.title()
 	if others > 0 {
 		title += ", without " + plural.Of(others, "other")
 	}
-	return webpage.Table{Title: strings.ToUpper(title[:1]) + title[1:], Head: t.head(), Rows: rows}
+	return Table{Title: strings.ToUpper(title[:1]) + title[1:], Head: t.head(), Rows: rows}
 }
 
 // printable is a name as it is, or quoted where it is empty, could change the terminal or imitate

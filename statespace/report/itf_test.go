@@ -1,4 +1,4 @@
-package itf_test
+package report_test
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/itf"
 	"github.com/farhash/farhash/internal/testkit/itftest"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 type colour uint8
@@ -59,7 +59,7 @@ func TestValues(t *testing.T) {
 		`{"#unserializable":"\u003cnil\u003e"} {"#unserializable":"0.5"} ` +
 		`{"#unserializable":"{x:0}"} {} 4`
 	var got []string
-	for _, v := range itf.Values(reflect.ValueOf(s)) {
+	for _, v := range report.Values(reflect.ValueOf(s)) {
 		text, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -69,35 +69,35 @@ func TestValues(t *testing.T) {
 	if text := strings.Join(got, " "); text != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
-	vars := itf.Vars(reflect.TypeOf(s))
+	vars := report.Vars(reflect.TypeOf(s))
 	if len(vars) != len(got) || vars[0] != "Flag" || slices.Contains(vars, "hidden") {
 		t.Errorf("%q", vars)
 	}
 	for _, one := range []any{[2]int{1, 2}, struct{ x int }{3}, struct{}{}} {
-		if n := itf.Values(reflect.ValueOf(one)); len(n) != 1 ||
-			!slices.Equal(itf.Vars(reflect.TypeOf(one)), []string{"state"}) {
+		if n := report.Values(reflect.ValueOf(one)); len(n) != 1 ||
+			!slices.Equal(report.Vars(reflect.TypeOf(one)), []string{"state"}) {
 			t.Errorf("%v: %v", one, n)
 		}
 	}
-	if text, _ := json.Marshal([]any{itf.Int(1 << 53), itf.Int(-(1<<53 - 1))}); string(text) !=
-		`[{"#bigint":"9007199254740992"},-9007199254740991]` {
+	text, _ := json.Marshal([]any{report.Int(1 << 53), report.Int(-(1<<53 - 1))})
+	if string(text) != `[{"#bigint":"9007199254740992"},-9007199254740991]` {
 		t.Errorf("%s", text)
 	}
 	type ring struct{ Next *ring }
 	r := &ring{}
 	r.Next = r
-	if text, err := json.Marshal(itf.Values(reflect.ValueOf(*r))); err != nil ||
+	if text, err := json.Marshal(report.Values(reflect.ValueOf(*r))); err != nil ||
 		!strings.Contains(string(text), "too deep") {
 		t.Errorf("%s, %v", text, err)
 	}
 }
 
 // counted is a trace of numbers.
-func counted(about string, loop int, numbers ...int64) itf.Trace {
-	return itf.Trace{Source: "s", Property: "p", About: about, Loop: loop,
-		Vars: []string{"n", "#meta", "_#meta"}, States: func(yield func(itf.State) bool) {
+func counted(about string, loop int, numbers ...int64) report.ITFTrace {
+	return report.ITFTrace{Source: "s", Property: "p", About: about, Loop: loop,
+		Vars: []string{"n", "#meta", "_#meta"}, States: func(yield func(report.ITFState) bool) {
 			for i, n := range numbers {
-				s := itf.State{Values: []any{itf.Int(n), itf.Int(0), itf.Int(0)}}
+				s := report.ITFState{Values: []any{report.Int(n), report.Int(0), report.Int(0)}}
 				if i > 0 {
 					s.Action = "up"
 				}
@@ -109,13 +109,14 @@ func counted(about string, loop int, numbers ...int64) itf.Trace {
 }
 
 // Each trace has a file, which replaces traces alone.
-func TestWrite(t *testing.T) {
+func TestWriteITF(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.itf.json")
 	for range 2 {
-		if err := itf.Writable(path); err != nil {
+		if err := report.ITFWritable(path); err != nil {
 			t.Fatal(err)
 		}
-		err := itf.Write(path, counted("a", 1, 1, 2), counted("b", -1, 3), counted("c", -1, 1<<60))
+		err := report.WriteITF(path, counted("a", 1, 1, 2), counted("b", -1, 3),
+			counted("c", -1, 1<<60))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +133,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	}
-	if err := itf.Write(path); err != nil {
+	if err := report.WriteITF(path); err != nil {
 		t.Fatal(err)
 	}
 	if got := itftest.Read(t, path); len(got.States) != 0 || got.Meta["of"] != json.Number("0") {
@@ -142,13 +143,14 @@ func TestWrite(t *testing.T) {
 	if err := os.WriteFile(mine, []byte(`{"#meta":{}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := itf.Writable(mine); err == nil || !strings.Contains(err.Error(), "would be lost") {
+	err := report.ITFWritable(mine)
+	if err == nil || !strings.Contains(err.Error(), "would be lost") {
 		t.Error(err)
 	}
-	if err := itf.Writable(path+"x", "x", path+"x"); err == nil {
+	if err := report.ITFWritable(path+"x", "x", path+"x"); err == nil {
 		t.Error("two flags name a file")
 	}
-	if got := itf.Name("a.b/trace", 2); got != "a.b/trace-2" {
+	if got := report.ITFName("a.b/trace", 2); got != "a.b/trace-2" {
 		t.Error(got)
 	}
 }

@@ -1,4 +1,4 @@
-package itf
+package report
 
 import (
 	"bytes"
@@ -63,14 +63,14 @@ func exported(t reflect.Type) (all []int) {
 }
 
 // Vars are the variables of states of a type: its exported fields, or if there are none, state.
-func Vars(t reflect.Type) (names []string) {
+func Vars(t reflect.Type) (itfNames []string) {
 	for _, i := range exported(t) {
-		names = append(names, t.Field(i).Name)
+		itfNames = append(itfNames, t.Field(i).Name)
 	}
-	if len(names) == 0 {
+	if len(itfNames) == 0 {
 		return []string{"state"}
 	}
-	return names
+	return itfNames
 }
 
 // Values are the values of the variables of a state.
