@@ -49,15 +49,14 @@ Petri nets are explored by farhash explore --engine symbolic.
 
 The strategy is the order in which relations are followed. loops and saturation complete
 what is below a level before they follow the relations that begin at it, loops for whole
-sets and saturation for each entry; chaining follows one relation after the other; bfs goes
-level by level. By default loops and saturation run at the same time, with half of the
+sets and saturation for each entry. By default both run at the same time, with half of the
 memory and of the processors each, and the one that ends first answers. One alone has all
 processors.
 
 When memory is full nothing is known, and the exit code is 3. After Ctrl-C or SIGTERM it is
 130 or 143.`,
 		Example: `  farhash symbolic collision.4.ldd
-  farhash symbolic schedule_world.2.ldd --strategy chaining --json
+  farhash symbolic schedule_world.2.ldd --strategy saturation --json
   farhash symbolic anderson.4.bdd --deadlocks`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return f.run(cmd.Context(), given[0])
@@ -67,11 +66,11 @@ When memory is full nothing is known, and the exit code is 3. After Ctrl-C or SI
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no plan")
 	flags.BoolVar(&f.deadlocks, "deadlocks", false, "count the states that none follows as well")
-	flags.StringVar(&f.strategy, "strategy", "", "`STRATEGY`: loops, saturation, chaining or bfs "+
-		"(default: loops and saturation at the same time)")
+	flags.StringVar(&f.strategy, "strategy", "", "`STRATEGY`: loops or saturation (default: both "+
+		"at the same time)")
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory for sets of states, such as 2GiB "+
 		"(default: 80% of the available memory)")
-	names := make([]cobra.Completion, 0, 4)
+	names := make([]cobra.Completion, 0, 2)
 	for _, s := range symbolic.Strategies() {
 		names = append(names, string(s))
 	}

@@ -8,7 +8,7 @@ import (
 
 // TestSymbolicModelInterrupted: Ctrl-C ends it, and says so.
 func TestSymbolicModelInterrupted(t *testing.T) {
-	c := startSearch(t, "symbolic", doubled(t, 60), "--mem", "1GiB", "--strategy", "bfs")
+	c := startSearch(t, "symbolic", doubled(t, 60), "--mem", "1GiB", "--strategy", "loops")
 	if err := c.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestSymbolicModel(t *testing.T) {
 		!strings.HasSuffix(plan, ", by loops and saturation at the same time\n") {
 		t.Errorf("exit code %d, stderr %q", c.code(), plan)
 	}
-	for _, strategy := range []string{"loops", "saturation", "chaining", "bfs"} {
+	for _, strategy := range []string{"loops", "saturation"} {
 		c := execute(t, "symbolic", path, "--json", "--quiet", "--strategy", strategy)
 		o := object(t, c)
 		if c.stderr.Len() > 0 || o["states"] != 256.0 || o["strategy"] != strategy ||
@@ -89,7 +89,7 @@ func TestSymbolicModelRefused(t *testing.T) {
 		args []string
 	}{
 		{exitUsage, "FILE is missing", nil},
-		{exitUsage, "--strategy must be saturation, loops, chaining or bfs", []string{path,
+		{exitUsage, "--strategy must be saturation or loops", []string{path,
 			"--strategy", "dfs"}},
 		{exitUsage, "--mem must be 2.0 MiB or more, not 1MiB", []string{path, "--mem", "1MiB"}},
 		{exitUsage, "is no size", []string{path, "--mem", "much"}},
@@ -108,7 +108,7 @@ func TestSymbolicModelRefused(t *testing.T) {
 		o["reason"] != "memory full" {
 		t.Errorf("without memory: exit code %d, %v", c.code(), o)
 	}
-	c = execute(t, "symbolic", path, "--mem", "4MiB", "--strategy", "chaining")
+	c = execute(t, "symbolic", path, "--mem", "4MiB", "--strategy", "loops")
 	if text := c.stdout.String(); c.code() != exitIncomplete ||
 		!strings.Contains(text, "INCOMPLETE: memory full: ") || strings.Contains(text, "states") {
 		t.Errorf("without memory: exit code %d, %s", c.code(), text)

@@ -34,10 +34,6 @@ const (
 	opSaturateBy // of a run
 	opImageSaturate
 	opLoopsBy // of a run
-	opChain
-	opChainBy
-	opFireAll
-	opImages
 	operations
 )
 

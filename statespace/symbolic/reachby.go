@@ -9,15 +9,10 @@ import (
 func (s *Store) ReachBy(from Node, by []Relation, strategy Strategy) (Node, error) {
 	s.begunBy(by)
 	return s.reach(from, strategy, func(w *worker) Node {
-		switch strategy {
-		case Saturation:
+		if strategy == Saturation {
 			return w.saturateBy(from, 0)
-		case Loops:
-			return w.loopsBy(from, 0, 0)
-		case Chaining:
-			return w.fixpoint(from, func(n Node) Node { return w.chainBy(n, 0, 0) })
 		}
-		return w.levelsBy(from)
+		return w.loopsBy(from, 0, 0)
 	})
 }
 
@@ -46,77 +41,6 @@ func (s *Store) begunBy(by []Relation) {
 		return all[r].top < 0 || all[r].pairs == Empty
 	})
 	s.relations.run = newRun(s, by, func(r Relation) int { return all[r].top })
-}
-
-// chainBy adds to a set what follows by one relation after the other, from a number on; they begin
-// at a level or below it.
-func (w *worker) chainBy(n Node, first, level int) Node {
-	run := &w.relations.run
-	if n == Empty || first == len(run.order) {
-		return n
-	}
-	k := keyOf(opChainBy, n, uint64(first), run.number)
-	if n, ok := w.get(&k); ok {
-		return n
-	}
-	w.begin()
-	here := run.first[level+1]
-	if here == first {
-		return w.end(&k, w.deeper(opChainBy, n, first, level))
-	}
-	for _, r := range run.order[first:here] {
-		x := &w.relations.all[r]
-		w.push(n)
-		n = w.imageUnion(n, x.pairs, x.from, n)
-		w.pop()
-	}
-	w.push(n)
-	n = w.chainBy(n, here, level)
-	w.pop()
-	return w.end(&k, n)
-}
-
-// levelsBy follows all relations from what was new in the step before.
-func (w *worker) levelsBy(from Node) Node {
-	all, front := from, from
-	for front != Empty {
-		w.push(all)
-		w.push(front)
-		next := w.images(front, 0, 0)
-		w.push(next)
-		fresh := w.minus(next, all)
-		w.push(fresh)
-		more := w.union(all, fresh)
-		w.stack = w.stack[:len(w.stack)-4]
-		all, front = more, fresh
-	}
-	return all
-}
-
-// images is the union of the images by relations from a number on, which begin at a level or below
-// it.
-func (w *worker) images(n Node, first, level int) Node {
-	run := &w.relations.run
-	if n == Empty || first == len(run.order) {
-		return Empty
-	}
-	k := keyOf(opImages, n, uint64(first), run.number)
-	if n, ok := w.get(&k); ok {
-		return n
-	}
-	w.begin()
-	here := run.first[level+1]
-	if here == first {
-		return w.end(&k, w.deeper(opImages, n, first, level))
-	}
-	all := w.images(n, here, level)
-	for _, r := range run.order[first:here] {
-		x := &w.relations.all[r]
-		w.push(all)
-		all = w.imageUnion(n, x.pairs, x.from, all)
-		w.pop()
-	}
-	return w.end(&k, all)
 }
 
 // loopsBy is what is reachable from n by relations from a number on, which begin at a level or

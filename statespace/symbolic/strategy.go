@@ -19,14 +19,10 @@ const (
 	// Loops does the same with one loop for each level, over sets and not over entries, as Sylvan's
 	// lddmc does (van Dijk and van de Pol, STTT 2017).
 	Loops Strategy = "loops"
-	// Chaining fires one transition after the other, each from all that was found so far.
-	Chaining Strategy = "chaining"
-	// BreadthFirst fires all transitions from what was new in the step before.
-	BreadthFirst Strategy = "bfs"
 )
 
 // Strategies are all strategies.
-func Strategies() []Strategy { return []Strategy{Saturation, Loops, Chaining, BreadthFirst} }
+func Strategies() []Strategy { return []Strategy{Saturation, Loops} }
 
 // run is a call of Reach or ReachBy in progress, by transitions or relations, sorted by the level
 // that they begin at.
@@ -55,15 +51,10 @@ func (r *run[T]) at(level int) []T { return r.order[r.first[level]:r.first[level
 func (s *Store) Reach(from Node, transitions []Transition, strategy Strategy) (Node, error) {
 	s.begun(transitions)
 	return s.reach(from, strategy, func(w *worker) Node {
-		switch strategy {
-		case Saturation:
+		if strategy == Saturation {
 			return w.saturate(from, 0)
-		case Loops:
-			return w.saturateLevels(from, 0, 0)
-		case Chaining:
-			return w.fixpoint(from, func(n Node) Node { return w.chain(n, 0, 0) })
 		}
-		return w.breadthFirst(from)
+		return w.saturateLevels(from, 0, 0)
 	})
 }
 
@@ -375,73 +366,4 @@ func (w *worker) fixpoint(n Node, grow func(Node) Node) Node {
 		}
 		n = next
 	}
-}
-
-// chain adds to a set what one transition after the other makes of it, from a number on; they begin
-// at a level or below it.
-func (w *worker) chain(n Node, first, level int) Node {
-	if n == Empty || first == len(w.run.order) {
-		return n
-	}
-	k := keyOf(opChain, n, uint64(first), w.run.number)
-	if n, ok := w.get(&k); ok {
-		return n
-	}
-	w.begin()
-	here := w.run.first[level+1]
-	if here == first {
-		return w.end(&k, w.deeper(opChain, n, first, level))
-	}
-	for _, t := range w.run.order[first:here] {
-		w.push(n)
-		n = w.fireUnion(n, t, level, n)
-		w.pop()
-	}
-	w.push(n)
-	n = w.chain(n, here, level)
-	w.pop()
-	return w.end(&k, n)
-}
-
-func (w *worker) breadthFirst(from Node) Node {
-	all, front := from, from
-	for front != Empty {
-		w.push(all)
-		w.push(front)
-		next := w.fireAll(front, 0, 0)
-		w.pop()
-		w.push(next)
-		front = w.minus(next, all)
-		w.pop()
-		w.push(front)
-		more := w.union(all, front)
-		w.pop()
-		w.pop()
-		all = more
-	}
-	return all
-}
-
-// fireAll is the union of what transitions from a number on make of a set; they begin at a level or
-// below it.
-func (w *worker) fireAll(n Node, first, level int) Node {
-	if n == Empty || first == len(w.run.order) {
-		return Empty
-	}
-	k := keyOf(opFireAll, n, uint64(first), w.run.number)
-	if n, ok := w.get(&k); ok {
-		return n
-	}
-	w.begin()
-	here := w.run.first[level+1]
-	if here == first {
-		return w.end(&k, w.deeper(opFireAll, n, first, level))
-	}
-	all := w.fireAll(n, here, level)
-	for _, t := range w.run.order[first:here] {
-		w.push(all)
-		all = w.fireUnion(n, t, level, all)
-		w.pop()
-	}
-	return w.end(&k, all)
 }

@@ -456,7 +456,7 @@ func testFull(t *testing.T, goroutines int) {
 	if full := (*FullError)(nil); !errors.As(err, &full) {
 		t.Errorf("an endless list gives %v", err)
 	}
-	for _, strategy := range []Strategy{Saturation, BreadthFirst} {
+	for _, strategy := range Strategies() {
 		_, err := x.s.Reach(from, grow, strategy)
 		if full := (*FullError)(nil); !errors.As(err, &full) || full.Nodes < MinBytes/64 {
 			t.Fatalf("%s: an endless set gives %v", strategy, err)

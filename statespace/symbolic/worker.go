@@ -212,14 +212,6 @@ func (w *worker) make(x *call) Node {
 		return w.stuck(a, int(b), level)
 	case opAtMost:
 		return w.atMost(a, int(b), level, int64(c))
-	case opFireAll:
-		return w.fireAll(a, int(b), level)
-	case opChain:
-		return w.chain(a, int(b), level)
-	case opImages:
-		return w.images(a, int(b), level)
-	case opChainBy:
-		return w.chainBy(a, int(b), level)
 	case opSaturateBy:
 		return w.saturateBy(a, level)
 	case opLoopsBy:

@@ -100,7 +100,7 @@ func TestAgainstExplicit(t *testing.T) {
 		properties := randomProperties(rng, net)
 		order := rng.Perm(len(net.Places))
 		res, err := Explore(t.Context(), net, Options{MaxBytes: testBytes,
-			Order: Order{"random", order}, Strategy: symbolic.Strategies()[seed%4]}, properties...)
+			Order: Order{"random", order}, Strategy: symbolic.Strategies()[seed%2]}, properties...)
 		must(t, err)
 		if fmt.Sprint(res.States, res.Arcs, res.Deadlocks, res.MaxTokensPlace,
 			res.MaxTokensMarking) != fmt.Sprint(want.States, want.Arcs, want.Deadlocks,
