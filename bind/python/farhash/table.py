@@ -49,10 +49,11 @@ class Table:
     """A table in the memory of the ranks of a job. Made by all ranks alike, in the same order.
     Or a table by name: see ``open``.
 
-    Any thread may use it at any time, but nothing may run beside ``close``: a call that does
-    fails with a ClosedError at best. Python's other threads run on while a call is in the library. A table is closed by ``close``, at the end
-    of its ``with``, or with its job; not when Python forgets it, as other ranks may be using
-    what is in this rank's memory. A table by name is closed then, too.
+    Any thread may use it at any time, but nothing may run beside ``close``: a call that does fails
+    with a ClosedError at best, and may end the process. Python's other threads run on while a call
+    is in the library. A table is closed by ``close``, at the end of its ``with``, or with its job;
+    not when Python forgets it, as other ranks may be using what is in this rank's memory. A table
+    by name is closed then, too.
     """
 
     _kind = ""
