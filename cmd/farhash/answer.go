@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"os"
 	"os/signal"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/ship"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
@@ -26,28 +28,37 @@ import (
 	"github.com/farhash/farhash/statespace/report"
 )
 
-// answer is what explore prints. The fields are named as in --json.
+// answer is what explore prints, by either engine. The fields are named as in --json. Counts that
+// are not known are nil: null.
 type answer struct {
-	Model            string  `json:"model"`
-	Places           int     `json:"places"`
-	Transitions      int     `json:"transitions"`
-	Engine           string  `json:"engine"`
-	States           uint64  `json:"states"`
-	Arcs             uint64  `json:"arcs"`
-	Depth            *uint64 `json:"depth"` // null without levels
-	Deadlocks        uint64  `json:"deadlocks"`
-	MaxTokensPlace   uint64  `json:"maxTokensPlace"`
-	MaxTokensMarking uint64  `json:"maxTokensMarking"`
-	Complete         bool    `json:"complete"`
-	Ranks            int     `json:"ranks"`
-	Seconds          float64 `json:"seconds"`
-	BytesPerState    float64 `json:"bytesPerState,omitempty"` // of 100,000 states and more
-	Encoding         string  `json:"encoding"`
+	Model            string   `json:"model"`
+	Places           int      `json:"places"`
+	Transitions      int      `json:"transitions"`
+	Engine           string   `json:"engine"`
+	States           *big.Int `json:"states"`
+	Arcs             *big.Int `json:"arcs"`
+	Depth            *uint64  `json:"depth"` // null without levels
+	Deadlocks        *big.Int `json:"deadlocks"`
+	MaxTokensPlace   *uint64  `json:"maxTokensPlace"`
+	MaxTokensMarking *uint64  `json:"maxTokensMarking"`
+	Complete         bool     `json:"complete"`
+	Seconds          float64  `json:"seconds,omitempty"`
+
+	// Of the explicit engine.
+	Ranks         int     `json:"ranks,omitempty"`
+	BytesPerState float64 `json:"bytesPerState,omitempty"` // of 100,000 states and more
+	Encoding      string  `json:"encoding,omitempty"`
 	// Missed is the probability that a marking was missed, where fingerprints are kept.
 	Missed *float64 `json:"missedProbability,omitempty"`
 	Access string   `json:"access,omitempty"` // of rank 0, where ranks are on other hosts
 	// Checked: the set was verified, as --check asks, and is consistent.
 	Checked bool `json:"checked,omitempty"`
+
+	// Of the symbolic engine.
+	Strategy   string `json:"strategy,omitempty"`
+	PlaceOrder string `json:"placeOrder,omitempty"`
+	Nodes      int    `json:"nodes,omitempty"` // of the set of all markings
+	Bytes      uint64 `json:"bytes,omitempty"`
 
 	// Only when not complete.
 	Reason  string `json:"reason,omitempty"`
@@ -60,7 +71,7 @@ type answer struct {
 	TraceByWalk bool `json:"traceByWalk,omitempty"`
 	// One for each property that a marking shows, or for a deadlock.
 	Traces []netTrace `json:"traces,omitempty"`
-	// TracesCut: a signal came before all of them were found.
+	// TracesCut: a signal came, or memory was full, before all of them were found.
 	TracesCut bool `json:"tracesCut,omitempty"`
 	// LiveSeconds is the time for liveness after a complete search.
 	LiveSeconds *float64 `json:"liveSeconds,omitempty"`
@@ -74,8 +85,9 @@ type answer struct {
 	Properties []propertyAnswer `json:"properties,omitempty"`
 
 	bits   int
-	sweeps int // for liveness
-	passes int // sweeps for properties that look along paths
+	sweeps int  // for liveness
+	passes int  // sweeps for properties that look along paths
+	full   bool // memory, while traces were found
 	detail string
 	traced string // the flag
 	// untraced are markings to which no way is known.
@@ -84,6 +96,9 @@ type answer struct {
 	// printed has the names of the properties whose lines are printed already.
 	printed map[string]bool
 }
+
+// counted is a number of states, arcs or deadlocks.
+func counted(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 
 // noteUnbounded says, of a search that has ended at full memory or a limit, that the net may be
 // unbounded: then no memory is enough.
@@ -102,10 +117,9 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing, traced s
 	place, marking := packing.Peaks(res)
 	a := answer{
 		Model: net.Name, Places: len(net.Places), Transitions: len(net.Transitions),
-		Engine: engineExplicit, States: res.States, Arcs: res.Arcs, Deadlocks: res.Deadlocks,
-		MaxTokensPlace:   place,
-		MaxTokensMarking: marking,
-		Complete:         res.Complete, Ranks: res.Ranks, Seconds: res.Elapsed.Seconds(),
+		Engine: engineExplicit, States: counted(res.States), Arcs: counted(res.Arcs),
+		Deadlocks: counted(res.Deadlocks), MaxTokensPlace: &place, MaxTokensMarking: &marking,
+		Complete: res.Complete, Ranks: res.Ranks, Seconds: res.Elapsed.Seconds(),
 		Checked: res.Checked, BytesPerState: res.StateBytes(), Encoding: string(res.Encoding),
 		Reason: string(res.Reason), NeedMem: res.NeedMem,
 		Lost: res.Lost, Saved: res.Saved,
@@ -153,19 +167,6 @@ func (a *answer) decided() bool { return a.Reason == string(explore.Decided) }
 // print writes the answer in the form that the flags ask for, in one piece.
 func (a *answer) print(w io.Writer, f *exploreFlags) error {
 	a.traced, a.covers = f.trace, f.coverage
-	return f.printAnswer(w, a)
-}
-
-// printed is an answer of either engine, which is one JSON object as well.
-type printed interface {
-	printMCC(w io.Writer)
-	printText(w io.Writer)
-	// unprinted are the properties whose lines are not printed yet.
-	unprinted() []propertyAnswer
-}
-
-// printAnswer writes an answer in the form that the flags ask for, in one piece.
-func (f *exploreFlags) printAnswer(w io.Writer, a printed) error {
 	var text bytes.Buffer
 	switch {
 	case f.json != "":
@@ -202,29 +203,38 @@ func openStdout() (*os.File, error) {
 	return os.Stdout, nil
 }
 
-// techniques are the contest's names for how markings are explored.
-const techniques = "TECHNIQUES EXPLICIT PARALLEL_PROCESSING STATE_COMPRESSION"
+// techniques are the contest's names for how an engine explores markings.
+func techniques(engine string) string {
+	if engine == engineSymbolic {
+		return "TECHNIQUES DECISION_DIAGRAMS PARALLEL_PROCESSING"
+	}
+	return "TECHNIQUES EXPLICIT PARALLEL_PROCESSING STATE_COMPRESSION"
+}
 
 // printMCC prints the lines of the StateSpace examination, or the lines of properties.
 func (a *answer) printMCC(w io.Writer) {
 	if len(a.Properties) > 0 {
-		printFormulas(w, unprinted(a.Properties, a.printed), techniques)
+		printFormulas(w, a.unprinted(), techniques(a.Engine))
 		return
 	}
 	if !a.Complete {
 		fmt.Fprintln(w, "CANNOT_COMPUTE")
 		return
 	}
+	arcs := big.NewInt(-1) // not known
+	if a.Arcs != nil {
+		arcs = a.Arcs
+	}
 	for _, line := range []struct {
 		name  string
-		value uint64
+		value any
 	}{
 		{"STATES", a.States},
-		{"TRANSITIONS", a.Arcs},
-		{"MAX_TOKEN_PER_MARKING", a.MaxTokensMarking},
-		{"MAX_TOKEN_IN_PLACE", a.MaxTokensPlace},
+		{"TRANSITIONS", arcs},
+		{"MAX_TOKEN_PER_MARKING", *a.MaxTokensMarking},
+		{"MAX_TOKEN_IN_PLACE", *a.MaxTokensPlace},
 	} {
-		fmt.Fprintf(w, "STATE_SPACE %s %d %s\n", line.name, line.value, techniques)
+		fmt.Fprintf(w, "STATE_SPACE %s %v %s\n", line.name, line.value, techniques(a.Engine))
 	}
 }
 
@@ -240,6 +250,32 @@ func (a *answer) unprinted() []propertyAnswer { return unprinted(a.Properties, a
 func (a *answer) printText(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s, %s\n", printable(a.Model), plural.Of(a.Places, "place"),
 		plural.Of(a.Transitions, "transition"))
+	if a.States != nil {
+		a.printCounts(w)
+	}
+	if a.Missed != nil {
+		fmt.Fprintf(w, "FINGERPRINTS of markings were kept: one was missed, and counts and what "+
+			"rests on all markings are wrong, with a probability of %.2g\n", *a.Missed)
+	}
+	if len(a.NeverFire) > 0 {
+		fmt.Fprintln(w, neverFire(a.NeverFire))
+	}
+	if a.covers {
+		a.coverage().Write(w)
+	}
+	printProperties(w, a.Properties)
+	a.printTrace(w)
+	if !a.Complete && !a.decided() {
+		fmt.Fprintf(w, "INCOMPLETE: %s", a.Reason)
+		if a.detail != "" {
+			fmt.Fprintf(w, ": %s", a.detail)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// printCounts prints the table of counts, and how the engine came to them.
+func (a *answer) printCounts(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	mark := ""
 	switch {
@@ -248,16 +284,37 @@ func (a *answer) printText(w io.Writer) {
 	case !a.Complete:
 		mark = "\tso far: INCOMPLETE"
 	}
-	fmt.Fprintf(t, "states\t%d%s\n", a.States, mark)
-	fmt.Fprintf(t, "arcs\t%d%s\n", a.Arcs, mark)
-	if a.Depth != nil {
-		fmt.Fprintf(t, "depth\t%d%s\n", *a.Depth, mark)
+	symbolic := a.Engine == engineSymbolic
+	fmt.Fprintf(t, "states\t%v%s\n", a.States, mark)
+	if a.Arcs != nil {
+		fmt.Fprintf(t, "arcs\t%v%s\n", a.Arcs, mark)
+	} else {
+		fmt.Fprint(t, "arcs\tnot counted: it would take too long\n")
 	}
-	fmt.Fprintf(t, "deadlocks\t%d%s\n", a.Deadlocks, mark)
-	fmt.Fprintf(t, "max tokens in a place\t%d%s\n", a.MaxTokensPlace, mark)
-	fmt.Fprintf(t, "max tokens in a marking\t%d%s\n", a.MaxTokensMarking, mark)
+	switch {
+	case a.Depth != nil:
+		fmt.Fprintf(t, "depth\t%d%s\n", *a.Depth, mark)
+	case symbolic:
+		fmt.Fprint(t, "depth\tnot counted: sets of markings have no levels\n")
+	}
+	fmt.Fprintf(t, "deadlocks\t%v%s\n", a.Deadlocks, mark)
+	fmt.Fprintf(t, "max tokens in a place\t%d%s\n", *a.MaxTokensPlace, mark)
+	fmt.Fprintf(t, "max tokens in a marking\t%d%s\n", *a.MaxTokensMarking, mark)
+	if symbolic {
+		fmt.Fprintf(t, "seconds\t%.3f\tby %s, places ordered by %s\n", a.Seconds, a.Strategy,
+			a.PlaceOrder)
+		fmt.Fprintf(t, "engine\t%s\n", a.Engine)
+		fmt.Fprintf(t, "nodes\t%d\tof the set; %s in all\n", a.Nodes, memory.Format(a.Bytes))
+	} else {
+		a.printSearch(t)
+	}
+	_ = t.Flush()
+}
+
+// printSearch prints what a search of one marking after the other took.
+func (a *answer) printSearch(t io.Writer) {
 	fmt.Fprintf(t, "seconds\t%.3f\t%s, %s with %s\n", a.Seconds,
-		rate(a.States, a.Seconds, "states/s"), rate(a.Arcs, a.Seconds, "arcs/s"),
+		rate(a.States.Uint64(), a.Seconds, "states/s"), rate(a.Arcs.Uint64(), a.Seconds, "arcs/s"),
 		plural.Of(a.Ranks, "rank"))
 	fmt.Fprintf(t, "engine\t%s\n", a.Engine)
 	if a.LiveSeconds != nil {
@@ -277,27 +334,8 @@ func (a *answer) printText(w io.Writer) {
 		fmt.Fprintf(t, "access\t%s\n", a.Access)
 	}
 	if a.Checked {
-		fmt.Fprintf(t, "check\tthe set of %s is consistent\n", plural.Of(int(a.States), "state"))
-	}
-	_ = t.Flush()
-	if a.Missed != nil {
-		fmt.Fprintf(w, "FINGERPRINTS of markings were kept: one was missed, and counts and what "+
-			"rests on all markings are wrong, with a probability of %.2g\n", *a.Missed)
-	}
-	if len(a.NeverFire) > 0 {
-		fmt.Fprintln(w, neverFire(a.NeverFire))
-	}
-	if a.covers {
-		a.coverage().Write(w)
-	}
-	printProperties(w, a.Properties)
-	a.printTrace(w)
-	if !a.Complete && !a.decided() {
-		fmt.Fprintf(w, "INCOMPLETE: %s", a.Reason)
-		if a.detail != "" {
-			fmt.Fprintf(w, ": %s", a.detail)
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(t, "check\tthe set of %s is consistent\n",
+			plural.Of(int(a.States.Uint64()), "state"))
 	}
 }
 
@@ -326,18 +364,24 @@ func neverFire(ids []string) string {
 }
 
 func (a *answer) printTrace(w io.Writer) {
-	switch lost := len(a.Traces) == 0 && a.traced == "deadlock"; {
-	case lost && a.Deadlocks > 0 && !a.TracesCut && len(a.Lost) == 0:
+	none := len(a.Traces) == 0
+	lost := none && a.traced == "deadlock" && a.States != nil
+	dead := a.Deadlocks != nil && a.Deadlocks.Sign() > 0
+	switch {
+	case lost && dead && !a.TracesCut && len(a.Lost) == 0:
 		fmt.Fprintln(w, "a deadlock was found, and is not known any more")
-	case lost && a.Deadlocks > 0 && len(a.Lost) > 0:
+	case lost && dead && len(a.Lost) > 0:
 		fmt.Fprintln(w, "the firing sequence to the deadlock was lost with a rank")
 	case lost && !a.Complete:
 		fmt.Fprintln(w, "no deadlock was found so far")
-	case a.TracesCut && len(a.Traces) == 0: // nothing is known of traces
+	case none && (a.TracesCut || a.States == nil && a.traced != "witness"): // nothing is known
 	default:
 		printTraces(w, "shortest firing sequence", a.traced, a.Traces, a.untraced)
 	}
-	if a.TracesCut {
+	switch {
+	case a.full:
+		fmt.Fprintln(w, "MEMORY FULL before all traces were found; give more by --mem")
+	case a.TracesCut:
 		fmt.Fprintln(w, tracesCut)
 	}
 }

@@ -83,12 +83,13 @@ func TestPrintTrace(t *testing.T) {
 	const at = "  begin  p=1\n"
 	firing := []string{"t"}
 	for want, a := range map[string]answer{
-		"a deadlock was found, and is not known any more\n": {Deadlocks: 1},
-		"the firing sequence to the deadlock was lost with a rank\n": {Deadlocks: 1,
+		"a deadlock was found, and is not known any more\n": {Deadlocks: counted(1)},
+		"the firing sequence to the deadlock was lost with a rank\n": {Deadlocks: counted(1),
 			Lost: []int{1}},
-		"no deadlock was found so far\n":                    {},
-		"no deadlock is reachable\n":                        {Complete: true},
-		"no deadlock was found so far\n" + tracesCut + "\n": {Deadlocks: 1, TracesCut: true},
+		"no deadlock was found so far\n": {},
+		"no deadlock is reachable\n":     {Complete: true},
+		"no deadlock was found so far\n" + tracesCut + "\n": {Deadlocks: counted(1),
+			TracesCut: true},
 		"the initial marking is a deadlock\n" + at: {Traces: []netTrace{{goal: deadlockGoal,
 			begin: "p=1", Shortest: true}}},
 		"shortest firing sequence to a deadlock, 1 firing:\n" + at + "  t\n  end  q=1\n": {
@@ -101,7 +102,7 @@ func TestPrintTrace(t *testing.T) {
 			"firing:\n" + at + "  t\n  end  q=1\n": {Traces: []netTrace{{goal: deadlockGoal,
 			begin: "p=1", end: "q=1", ByWalk: true, Firings: firing}}},
 	} {
-		a.traced = "deadlock"
+		a.traced, a.States = "deadlock", counted(1)
 		var text strings.Builder
 		if a.printTrace(&text); text.String() != want {
 			t.Errorf("%+v:\n%s\nwant\n%s", a, text.String(), want)

@@ -55,23 +55,22 @@ func (a *answer) page(samples report.Samples) *report.Page {
 	if len(a.NeverFire) > 0 {
 		p.Notes = append(p.Notes, neverFire(a.NeverFire))
 	}
-	number := func(name string, n uint64) {
-		p.Facts = append(p.Facts, report.Fact{Name: name, Value: strconv.FormatUint(n, 10)})
+	fact := func(name string, value any) {
+		p.Facts = append(p.Facts, report.Fact{Name: name, Value: fmt.Sprint(value)})
 	}
-	fact := func(name, value string) {
-		p.Facts = append(p.Facts, report.Fact{Name: name, Value: value})
+	if a.States != nil {
+		fact("markings", a.States)
+		fact("arcs", a.Arcs)
+		if a.Depth != nil {
+			fact("depth", *a.Depth)
+		}
+		fact("deadlocks", a.Deadlocks)
+		fact("most tokens in a place", *a.MaxTokensPlace)
+		fact("most tokens in a marking", *a.MaxTokensMarking)
+		fact("time", fmt.Sprintf("%.3f s, %s with %s", a.Seconds,
+			rate(a.States.Uint64(), a.Seconds, "markings/s"), plural.Of(a.Ranks, "rank")))
 	}
-	number("markings", a.States)
-	number("arcs", a.Arcs)
-	if a.Depth != nil {
-		number("depth", *a.Depth)
-	}
-	number("deadlocks", a.Deadlocks)
-	number("most tokens in a place", a.MaxTokensPlace)
-	number("most tokens in a marking", a.MaxTokensMarking)
 	fact("net", plural.Of(a.Places, "place")+", "+plural.Of(a.Transitions, "transition"))
-	fact("time", fmt.Sprintf("%.3f s, %s with %s", a.Seconds,
-		rate(a.States, a.Seconds, "markings/s"), plural.Of(a.Ranks, "rank")))
 	fact("a marking has", plural.Of(a.bits, "bit")+", stored as "+a.Encoding)
 	for i := range a.Properties {
 		known := &a.Properties[i]

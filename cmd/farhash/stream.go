@@ -68,7 +68,7 @@ func (s *stream) answered(_ int, a packing.Answer) {
 func (s *stream) write(p propertyAnswer) error {
 	var line bytes.Buffer
 	if s.f.mcc {
-		printFormulas(&line, []propertyAnswer{p}, techniques)
+		printFormulas(&line, []propertyAnswer{p}, techniques(engineExplicit))
 	} else if err := json.NewEncoder(&line).Encode(p); err != nil {
 		return fmt.Errorf("printing an answer: %w", err)
 	}

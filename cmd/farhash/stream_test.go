@@ -18,11 +18,11 @@ func TestStream(t *testing.T) {
 		return packing.Answer{Property: &property.Property{Name: name, Kind: property.Always},
 			Verdict: packing.True, Transition: -1}
 	}
+	by := techniques(engineExplicit)
 	line := func(name string) string { return `{"name":"` + name + `","answer":true}` + "\n" }
 	for want, f := range map[string]exploreFlags{
 		line("a") + line("b"): {json: jsonLines, quiet: true}, "": {json: jsonObject, quiet: true},
-		"FORMULA a TRUE " + techniques + "\nFORMULA b TRUE " + techniques + "\n": {mcc: true,
-			quiet: true},
+		"FORMULA a TRUE " + by + "\nFORMULA b TRUE " + by + "\n": {mcc: true, quiet: true},
 	} {
 		out := writeFile(t, "out", "")
 		file, err := os.OpenFile(out, os.O_RDWR, 0)

@@ -5,15 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math/big"
 	"os"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
@@ -22,40 +18,6 @@ import (
 	"github.com/farhash/farhash/statespace/petri/property"
 	"github.com/farhash/farhash/statespace/symbolic"
 )
-
-// symbolicAnswer is what explore prints of sets of markings. The fields are named as in --json.
-type symbolicAnswer struct {
-	Model            string   `json:"model"`
-	Places           int      `json:"places"`
-	Transitions      int      `json:"transitions"`
-	Engine           string   `json:"engine"`
-	States           *big.Int `json:"states"` // these are null when not complete
-	Arcs             *big.Int `json:"arcs"`   // null as well where counting takes too long
-	Depth            *uint64  `json:"depth"`  // null: there are no levels
-	Deadlocks        *big.Int `json:"deadlocks"`
-	MaxTokensPlace   *uint64  `json:"maxTokensPlace"`
-	MaxTokensMarking *uint64  `json:"maxTokensMarking"`
-	Complete         bool     `json:"complete"`
-	Strategy         string   `json:"strategy,omitempty"`
-	PlaceOrder       string   `json:"placeOrder,omitempty"`
-	Nodes            int      `json:"nodes,omitempty"` // of the set of all markings
-	Bytes            uint64   `json:"bytes,omitempty"`
-	Seconds          float64  `json:"seconds,omitempty"`
-	// Reason: only when not complete.
-	Reason     string           `json:"reason,omitempty"`
-	Properties []propertyAnswer `json:"properties,omitempty"`
-	// Only when asked for and found: the ids of the transitions, of the first of Traces.
-	Trace  *[]string  `json:"trace,omitempty"`
-	Traces []netTrace `json:"traces,omitempty"`
-	// TracesCut: a signal came, or memory was full, before all of them were found.
-	TracesCut bool `json:"tracesCut,omitempty"`
-
-	full   bool // memory, while traces were found
-	detail string
-	traced string // the flag
-	// printed has the names of the properties whose lines are printed already.
-	printed map[string]bool
-}
 
 // exploreSymbolic explores a net as sets of markings, and has the rank that is first with the
 // answer print it. What has kept all ranks from it, rank 0 prints.
@@ -122,7 +84,7 @@ func memoryOfRank(share diagram.Share, mem uint64) (uint64, error) {
 func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Signal,
 	net *petri.Net, properties []property.Property, printed map[string]bool, res *diagram.Result,
 	err error) error {
-	a := symbolicAnswer{printed: printed, Model: net.Name, Places: len(net.Places),
+	a := answer{printed: printed, Model: net.Name, Places: len(net.Places),
 		Transitions: len(net.Transitions), Engine: engineSymbolic}
 	code := 0
 	full, unsupported := (*symbolic.FullError)(nil), (*diagram.UnsupportedError)(nil)
@@ -134,7 +96,7 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 		a.Reason, code = string(explore.Interrupted), interruptCode(caught)
 	case errors.As(err, &full):
 		a.Reason, code = string(explore.MemoryFull), exitIncomplete
-		a.detail = fmt.Sprintf(": %s in use; give more by --mem, or take --engine explicit",
+		a.detail = fmt.Sprintf("%s in use; give more by --mem, or take --engine explicit",
 			plural.Of(int(full.Nodes), "node"))
 	case err != nil:
 		return err
@@ -142,8 +104,8 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 	if f.silent {
 		return &exitError{code: code}
 	}
-	a.take(net, res, properties)
-	switch a.traced = f.trace; {
+	a.takeSets(net, res, properties)
+	switch {
 	case a.full:
 		code = exitIncomplete
 	case a.TracesCut:
@@ -153,15 +115,15 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 	if err != nil {
 		return err
 	}
-	err = errors.Join(f.printAnswer(out, &a), f.writeTraces(net, a.Traces))
+	err = errors.Join(a.print(out, f), f.writeTraces(net, a.Traces))
 	if err != nil || code == 0 {
 		return err
 	}
 	return &exitError{code: code}
 }
 
-// take takes the numbers of a result, or of none, which leaves the properties unknown.
-func (a *symbolicAnswer) take(net *petri.Net, res *diagram.Result,
+// takeSets takes the numbers of a symbolic result, or of none, which leaves the properties unknown.
+func (a *answer) takeSets(net *petri.Net, res *diagram.Result,
 	properties []property.Property) {
 	if res == nil {
 		for _, p := range properties {
@@ -189,8 +151,8 @@ func (a *symbolicAnswer) take(net *petri.Net, res *diagram.Result,
 	a.takeTraces(net, res)
 }
 
-// takeTraces takes the firing sequences.
-func (a *symbolicAnswer) takeTraces(net *petri.Net, res *diagram.Result) {
+// takeTraces takes the firing sequences of a symbolic result.
+func (a *answer) takeTraces(net *petri.Net, res *diagram.Result) {
 	for _, found := range res.Traces {
 		t := newNetTrace(net, found.Firings)
 		t.goal, t.Shortest = deadlockGoal, len(found.Firings) == 0
@@ -212,67 +174,4 @@ func (a *symbolicAnswer) takeTraces(net *petri.Net, res *diagram.Result) {
 	}
 	full := (*symbolic.FullError)(nil)
 	a.TracesCut, a.full = res.TracesCut != nil, errors.As(res.TracesCut, &full)
-}
-
-// symbolicTechniques are the contest's names for how sets of markings are explored.
-const symbolicTechniques = "TECHNIQUES DECISION_DIAGRAMS PARALLEL_PROCESSING"
-
-func (a *symbolicAnswer) printMCC(w io.Writer) {
-	if len(a.Properties) > 0 {
-		printFormulas(w, unprinted(a.Properties, a.printed), symbolicTechniques)
-		return
-	}
-	if !a.Complete {
-		fmt.Fprintln(w, "CANNOT_COMPUTE")
-		return
-	}
-	arcs := big.NewInt(-1) // not known
-	if a.Arcs != nil {
-		arcs = a.Arcs
-	}
-	fmt.Fprintf(w, "STATE_SPACE STATES %v %s\n", a.States, symbolicTechniques)
-	fmt.Fprintf(w, "STATE_SPACE TRANSITIONS %v %s\n", arcs, symbolicTechniques)
-	fmt.Fprintf(w, "STATE_SPACE MAX_TOKEN_PER_MARKING %d %s\n", *a.MaxTokensMarking,
-		symbolicTechniques)
-	fmt.Fprintf(w, "STATE_SPACE MAX_TOKEN_IN_PLACE %d %s\n", *a.MaxTokensPlace, symbolicTechniques)
-}
-
-func (a *symbolicAnswer) unprinted() []propertyAnswer { return unprinted(a.Properties, a.printed) }
-
-func (a *symbolicAnswer) printText(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s, %s\n", printable(a.Model), plural.Of(a.Places, "place"),
-		plural.Of(a.Transitions, "transition"))
-	if a.Complete {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(t, "states\t%v\n", a.States)
-		if a.Arcs != nil {
-			fmt.Fprintf(t, "arcs\t%v\n", a.Arcs)
-		} else {
-			fmt.Fprint(t, "arcs\tnot counted: it would take too long\n")
-		}
-		fmt.Fprint(t, "depth\tnot counted: sets of markings have no levels\n")
-		fmt.Fprintf(t, "deadlocks\t%v\n", a.Deadlocks)
-		fmt.Fprintf(t, "max tokens in a place\t%d\n", *a.MaxTokensPlace)
-		fmt.Fprintf(t, "max tokens in a marking\t%d\n", *a.MaxTokensMarking)
-		fmt.Fprintf(t, "seconds\t%.3f\tby %s, places ordered by %s\n", a.Seconds, a.Strategy,
-			a.PlaceOrder)
-		fmt.Fprintf(t, "engine\t%s\n", a.Engine)
-		fmt.Fprintf(t, "nodes\t%d\tof the set; %s in all\n", a.Nodes, memory.Format(a.Bytes))
-		_ = t.Flush()
-	}
-	printProperties(w, a.Properties)
-	switch {
-	case a.TracesCut && len(a.Traces) == 0: // nothing is known of traces
-	case a.Complete || a.traced == "witness":
-		printTraces(w, "", a.traced, a.Traces, nil)
-	}
-	switch {
-	case a.full:
-		fmt.Fprintln(w, "MEMORY FULL before all traces were found; give more by --mem")
-	case a.TracesCut:
-		fmt.Fprintln(w, tracesCut)
-	}
-	if !a.Complete {
-		fmt.Fprintf(w, "INCOMPLETE: %s%s\n", a.Reason, a.detail)
-	}
 }

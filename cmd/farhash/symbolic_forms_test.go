@@ -20,15 +20,17 @@ import (
 // are cut, or for which memory is full.
 func TestSymbolicForms(t *testing.T) {
 	place, marking := uint64(3), uint64(4)
-	whole := symbolicAnswer{Complete: true, States: big.NewInt(5), Deadlocks: big.NewInt(1),
-		MaxTokensPlace: &place, MaxTokensMarking: &marking, Arcs: big.NewInt(6)}
+	whole := answer{Engine: engineSymbolic, Complete: true, States: big.NewInt(5),
+		Deadlocks: big.NewInt(1), MaxTokensPlace: &place, MaxTokensMarking: &marking,
+		Arcs: big.NewInt(6)}
 	uncounted, cut, full := whole, whole, whole
 	uncounted.Arcs = nil
 	cut.TracesCut, cut.traced = true, "deadlock"
 	full.TracesCut, full.full, full.traced = true, true, "deadlock"
-	none := symbolicAnswer{Reason: "memory full", detail: ": give more", traced: "deadlock"}
+	none := answer{Engine: engineSymbolic, Reason: "memory full", detail: "give more",
+		traced: "deadlock"}
 	for _, c := range []struct {
-		a         symbolicAnswer
+		a         answer
 		mcc, text []string
 	}{
 		{whole, []string{"STATES 5 ", "TRANSITIONS 6 ", "PER_MARKING 4 ", "IN_PLACE 3 "},
