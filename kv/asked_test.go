@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+
+	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // swaps is how many compare-and-swaps a rank has made through queues.
@@ -55,7 +57,10 @@ func TestOwnersMoveTheirSlots(t *testing.T) {
 // declines what the table has no room for, and moves no slot of another rank. So few requests are
 // needed.
 func TestShippedGrowth(t *testing.T) {
-	const keys = 20_000
+	keys := 20_000
+	if memory.RaceEnabled {
+		keys = 6_000
+	}
 	for _, batch := range []int{keys, keys / 8} {
 		for writers := 1; writers <= 2; writers++ {
 			eachCarrier(t, 2, Config{MaxKey: 8, MaxValue: 8}, func(m *Map) error {

@@ -64,6 +64,9 @@ func (m *Map) openBatches(ctx context.Context) error {
 	err := m.batches.Open(ctx, m.job, m.slots, core.Config{Access: m.cfg.Access,
 		Messages: messages, Answer: m.answer, Closed: errClosed})
 	m.getNs.Store(int64(m.batches.Access().Costs.GetNs))
+	if m.batches.Ships() {
+		m.together.Store(true)
+	}
 	return err
 }
 
@@ -285,6 +288,9 @@ var errCrowded = errors.New("kv: the table moves or has to")
 // them has it move. When this rank's slots are nearly all taken, and the table can grow, it
 // declines what is left of the calls.
 func (m *Map) makeShipped(calls []Call) {
+	if !m.together.Load() {
+		m.together.Store(true)
+	}
 	size := m.partCalls()
 	for begin := 0; begin < len(calls); begin += size {
 		if m.isCrowded() && m.sayCrowded() {

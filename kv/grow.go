@@ -414,7 +414,7 @@ func (s *session) maintain() {
 // of a table that may grow. One that looks at the table only where its own keys are far from home
 // then finds it full.
 func (m *Map) filledTogether(t *table) bool {
-	return !m.batches.All && t.slots < m.cfg.MaxSlots && m.batches.Ships()
+	return !m.batches.All && t.slots < m.cfg.MaxSlots && m.together.Load()
 }
 
 // partCalls is how many calls of a batch are made before the table is looked at again. The calls of

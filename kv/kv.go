@@ -51,6 +51,8 @@ type Map struct {
 	served  []Call       // by answer, which makes one request at a time
 	crowded crowdedTable // also of answer
 
+	together atomic.Bool // this rank ships calls, or another one has shipped some to it
+
 	shared     rma.Shared // the job of a map that was opened by name, else nil
 	itemStates rma.Window // states of items, of a shared map
 	fault      core.Fault
