@@ -97,7 +97,11 @@
 //
 //   - An answer has room for values as long as in the batches before, on the average. A
 //     Get whose value does not fit is handed back, and is made one-sided. So are calls for which
-//     the owner has no slot or no item, and Gets that it cannot make.
+//     the owner has no item, or no slot in a table that cannot grow, and Gets that it cannot make.
+//   - A call for which the table has to move is declined, and so is what follows it in the request:
+//     the owner answers nobody else meanwhile. The same holds when nearly all slots of the owner
+//     are taken and the table can grow. Who has shipped the calls has the table move, and ships
+//     them again.
 //   - The home is that in the latest table which the requesting rank knows. While the table
 //     moves another rank may have it; then the owner continues one-sided.
 //   - A call counts in the [Stats] of the rank that has made it, and there as Served as well; one
@@ -191,8 +195,9 @@
 //	present    find-or-put of the frozen word into the next table; then the old slot is
 //	           swapped for moved; then the word in the next table is thawed
 //
-// A batch of a map whose batches are shipped asks the other ranks, by requests, to move the slots
-// that are in their memory, and waits for the answers as for those of its calls (asked.go).
+// Where batches are shipped, a rank that has the table move asks the others, by requests, to move
+// the slots that are in their memory, and waits for the answers as for those of its calls
+// (asked.go).
 //
 // A later generation uses the same memory. In it, moved words of earlier generations are empty. A
 // search that finds a moved slot and not its key follows it to the next table. A write
