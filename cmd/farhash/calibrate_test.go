@@ -88,55 +88,6 @@ func TestCalibrateUCX(t *testing.T) {
 	}
 }
 
-// TestModelCalibrated: the model takes what is in the file, and flags win.
-func TestModelCalibrated(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("XDG_CACHE_HOME", home)
-	t.Setenv("HOME", home)
-	mustFail(t, exitFailure, "farhash calibrate makes it", "model", "--load", "0.5", "--calibrated")
-	path, err := calibrate.DefaultPath()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := calibrate.Result{Engine: "shm", Ranks: 2, LatencyNs: 500, ByteNs: .25,
-		LinkBytesPerSecond: 10e9, MessagesPerSecond: 20e6, HeaderBytes: 10}
-	if err := kept.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	base := []string{"model", "--load", "0.5", "--slot", "10", "--calibrated"}
-	for _, c := range []struct{ flag, value, want string }{
-		{"", "", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 20 M reads/s (rho0),\n" +
-			"bandwidth 10 GB/s (l), header 10 bytes"},
-		{"--latency-ns", "7", "\nlatency 7 ns (c), 0.25 ns per byte (alpha), " +
-			"20 M reads/s (rho0),\nbandwidth 10 GB/s (l), header 10"},
-		{"--gbps", "8", "\nlatency 500 ns (c), 1 ns per byte (alpha), 20 M reads/s (rho0),\n" +
-			"bandwidth 1 GB/s (l), header 10"},
-		{"--mops", "3", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 3 M reads/s (rho0),\n" +
-			"bandwidth 10 GB/s (l), header 10"},
-		{"--header", "4", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 20 M reads/s (rho0),\n" +
-			"bandwidth 10 GB/s (l), header 4"},
-	} {
-		args, source := base, "calibrated: shm with 2 ranks, "
-		if c.flag != "" {
-			args = append(base[:len(base):len(base)], c.flag, c.value)
-			source = ", changed by " + c.flag
-		}
-		text := execute(t, args...)
-		for _, want := range []string{c.want, source} {
-			if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
-				t.Errorf("%q is not in\n%s%s", want, &text.stdout, &text.stderr)
-			}
-		}
-	}
-	asked := execute(t, append(base, "--json")...)
-	o := object(t, asked)
-	if o["cap"] != 100.0 || !strings.Contains(asked.stderr.String(), "calibrated: shm") {
-		t.Errorf("%v, %s", o, &asked.stderr)
-	}
-	damaged := writeFile(t, "c.json", `{"latencyNs": -1}`)
-	mustFail(t, exitFailure, "no measurement gives", append(base, "--file", damaged)...)
-}
-
 // TestPrintShipped: requests are printed with their rates, as far as these were measured.
 func TestPrintShipped(t *testing.T) {
 	var text bytes.Buffer

@@ -175,7 +175,7 @@ func TestOutputFull(t *testing.T) {
 		{"explore", family(t, "dekker", "3"), "-q"}, {"petri", "dekker", "-n", "3"}, {"doctor"},
 		{"--help"}, {"help", "explore"}, {"explore", "--help"}, {"--version"}, {},
 		{"completion", "bash"}, {"completion", "zsh"}, {"__complete", "exp"},
-		{"model", "--load", "0.8"}, {"model", "--load", "0.8", "--json"}, {"doctor", "--json"},
+		{"doctor", "--json"},
 	} {
 		c := newCommand(t, args...)
 		c.Stdout = full

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash/eval/internal/experiment"
+	"github.com/farhash/farhash/internal/calibrate"
 )
 
 func TestModelUsage(t *testing.T) {
@@ -143,6 +146,56 @@ func TestModelText(t *testing.T) {
 			t.Errorf("%q: %s", flags, c)
 		}
 	}
+}
+
+// TestModelCalibrated: the model takes what is in the file, and flags win.
+func TestModelCalibrated(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", home)
+	t.Setenv("HOME", home)
+	mustFail(t, false, "farhash calibrate makes it", "--load", "0.5", "--calibrated")
+	path, err := calibrate.DefaultPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := calibrate.Result{Engine: "shm", Ranks: 2, LatencyNs: 500, ByteNs: .25,
+		LinkBytesPerSecond: 10e9, MessagesPerSecond: 20e6, HeaderBytes: 10}
+	if err := kept.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	base := []string{"--load", "0.5", "--slot", "10", "--calibrated"}
+	for _, c := range []struct{ flag, value, want string }{
+		{"", "", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 20 M reads/s (rho0),\n" +
+			"bandwidth 10 GB/s (l), header 10 bytes"},
+		{"--latency-ns", "7", "\nlatency 7 ns (c), 0.25 ns per byte (alpha), " +
+			"20 M reads/s (rho0),\nbandwidth 10 GB/s (l), header 10"},
+		{"--gbps", "8", "\nlatency 500 ns (c), 1 ns per byte (alpha), 20 M reads/s (rho0),\n" +
+			"bandwidth 1 GB/s (l), header 10"},
+		{"--mops", "3", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 3 M reads/s (rho0),\n" +
+			"bandwidth 10 GB/s (l), header 10"},
+		{"--header", "4", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 20 M reads/s (rho0),\n" +
+			"bandwidth 10 GB/s (l), header 4"},
+	} {
+		args, source := base, "calibrated: shm with 2 ranks, "
+		if c.flag != "" {
+			args = append(base[:len(base):len(base)], c.flag, c.value)
+			source = ", changed by " + c.flag
+		}
+		text := execute(t, args...)
+		for _, want := range []string{c.want, source} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in\n%s", want, text)
+			}
+		}
+	}
+	if o := object(t, execute(t, append(base, "--json")...)); o["cap"] != 100.0 {
+		t.Errorf("%v", o)
+	}
+	damaged := filepath.Join(t.TempDir(), "c.json")
+	if err := os.WriteFile(damaged, []byte(`{"latencyNs": -1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustFail(t, false, "no measurement gives", append(base, "--file", damaged)...)
 }
 
 // keysOf are the keys of an object in order.
