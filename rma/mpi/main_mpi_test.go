@@ -77,8 +77,7 @@ var launchers = map[string]struct {
 }{
 	openMPI: {[]string{"mpirun.openmpi", "mpirun"}, "OpenRTE",
 		[]string{"--oversubscribe", "--bind-to", "none"},
-		[]string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-			"OMPI_MCA_mpi_yield_when_idle=1"}}, // other tests run beside
+		[]string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}},
 	mpich: {[]string{"mpiexec.hydra", "mpiexec"}, "HYDRA", nil, nil},
 }
 
