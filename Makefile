@@ -77,9 +77,6 @@ test: setup ## install what the tests need and run them once: five minutes
 # Some stages build in copies of the tree. With -trimpath what is compiled for one tree serves all.
 ci nightly: export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
-# A rank that waits in Open MPI leaves the processor to the stage beside it.
-ci nightly: export OMPI_MCA_mpi_yield_when_idle = 1
-
 ci: setup ## run what a change has to pass: 30 minutes
 	$(STAGES) -beside 2 $(CI)
 

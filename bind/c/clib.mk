@@ -9,7 +9,7 @@ PREFIX_WORD = '$(subst ','\'',$(PREFIX))'
 .PHONY: generate install uninstall test-clib bench-clib
 
 generate: ## write what repeats farhash.h in C, Fortran and Python
-	CGO_ENABLED=1 $(GO) generate ./clib
+	CGO_ENABLED=1 $(GO) generate ./bind/c
 
 install: ## install the command and the libraries for C, C++, Fortran and Python in PREFIX (/usr/local)
 	GO='$(GO)' scripts/install $(PREFIX_WORD)

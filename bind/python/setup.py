@@ -19,7 +19,7 @@ try:
 except ImportError:  # setuptools before 70.1
     from wheel.bdist_wheel import bdist_wheel
 
-SOURCES = Path(__file__).resolve().parent.parent
+SOURCES = Path(__file__).resolve().parents[2]
 MODULES = {"openmpi": "ompi-c", "mpich": "mpich"}
 
 
@@ -38,7 +38,7 @@ def need():
     missing = []
     if not (SOURCES / "scripts" / "install").exists():
         missing.append(f"{SOURCES} is no clone of farhash: the library is built from the whole "
-                       "repository, so run `pip install ./python` in a clone, with pip 21.3 or "
+                       "repository, so run `pip install ./bind/python` in a clone, with pip 21.3 or "
                        "later")
     for variable, usual, package in (("GO", "go", "https://go.dev/dl"),
                                      ("CC", "gcc", "apt install gcc")):
