@@ -58,7 +58,6 @@ func decimal(x float64, digits int) float64 {
 
 // TestRounding compares with exact fractions, and rounds again.
 func TestRounding(t *testing.T) {
-	fast := 0
 	rapid.Check(t, func(t *rapid.T) {
 		x, digits := drawFloat(t), rapid.IntRange(1, maxDigits).Draw(t, "n")
 		key := []float64{x}
@@ -69,17 +68,14 @@ func TestRounding(t *testing.T) {
 		if want := decimal(x, digits); key[0] != want {
 			t.Fatalf("%v to %d digits is %v, want %v", x, digits, key[0], want)
 		}
-		if _, ok := roundFast(x, digits); ok {
-			fast++
-		}
 		once := key[0]
 		must(t, Rounding{Digits: []int{digits}}.Round(key))
 		if key[0] != once {
 			t.Fatalf("%v to %d digits is %v, and rounded again %v", x, digits, once, key[0])
 		}
 	})
-	if fast == 0 {
-		t.Error("no value took the short way")
+	if _, ok := roundFast(273.15, 3); !ok {
+		t.Error("a usual value does not take the short way")
 	}
 }
 
