@@ -195,15 +195,15 @@ func TestMovedAndRemoved(t *testing.T) {
 	if made := tree(t, moved); len(made) < len(before)+30 {
 		t.Errorf("there is only %q", made)
 	}
-	run(t, nil, "make", "-s", "-C", "..", "uninstall", "PREFIX="+moved)
+	run(t, nil, "make", "-s", "-C", "../..", "uninstall", "PREFIX="+moved)
 	if after := tree(t, moved); !slices.Equal(after, before) {
 		t.Errorf("uninstall has left %q of %q", after, before)
 	}
-	again := exec.Command("make", "-s", "-C", "..", "uninstall", "PREFIX="+moved)
+	again := exec.Command("make", "-s", "-C", "../..", "uninstall", "PREFIX="+moved)
 	if out, err := again.CombinedOutput(); err == nil || !strings.Contains(string(out), "nothing") {
 		t.Errorf("uninstall of nothing: %v %s", err, out)
 	}
-	said := run(t, nil, "make", "-n", "-C", "..", "install", "PREFIX=/a'b&c|d")
+	said := run(t, nil, "make", "-n", "-C", "../..", "install", "PREFIX=/a'b&c|d")
 	if !strings.Contains(said, `scripts/install '/a'\''b&c|d'`) {
 		t.Errorf("make install runs %s", said)
 	}
