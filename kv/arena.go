@@ -56,8 +56,6 @@ type arena struct {
 	deadAt  int        // ranks then
 	gone    uint64     // keys that this process had deleted then
 	inVain  int        // calls since then for which a sweep was not due
-	// answeredAt is how many ranks had died at the last sweep for the call of another rank.
-	answeredAt int
 
 	commit    func(off, words int) error // takes memory of this rank's items; nil: all is taken
 	release   func() error               // gives the states back; nil: they are the heap's
@@ -597,16 +595,6 @@ func (a *arena) due(dead int, gone uint64) bool {
 	}
 	a.inVain++
 	return false
-}
-
-// dueToAnswer is due where this rank answers the call of another: ranks have died since the last
-// such sweep.
-func (a *arena) dueToAnswer(dead int) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	was := a.answeredAt
-	a.answeredAt = dead
-	return was != dead
 }
 
 // sweptNothing records that a sweep has found nothing, and the slots that it found to be taken.

@@ -54,7 +54,6 @@ func (m *Map) answerMove(n int, request, answer []uint64) (words int, err error)
 	}
 	more := false
 	err = m.withSession(func(s *session) (err error) {
-		s.answering = true
 		more, err = s.moveOwn(now, askedParts)
 		return err
 	})

@@ -14,7 +14,7 @@ import (
 // swaps is how many compare-and-swaps a rank has made through queues.
 func swaps(m *Map) uint64 { return m.Stats().Queues.CompareAndSwaps }
 
-// Who has a table move asks the other rank to move what is in its memory.
+// A rank that has a table move asks the other one to move the slots in its memory.
 func TestOwnersMoveTheirSlots(t *testing.T) {
 	var all [2]atomic.Uint64 // swaps of each rank
 	eachCarrier(t, 2, Config{Slots: 1 << 12, MaxSlots: 1 << 13, Bytes: 1 << 21},
@@ -120,16 +120,6 @@ func TestPartsInTurn(t *testing.T) {
 	}
 }
 
-// A rank that answers calls sweeps once for each rank that dies.
-func TestDueToAnswer(t *testing.T) {
-	var a arena
-	for i, dead := range []int{0, 0, 1, 1, 2, 2} {
-		if due, want := a.dueToAnswer(dead), i == 2 || i == 4; due != want {
-			t.Errorf("with %d dead ranks, call %d: due %v", dead, i, due)
-		}
-	}
-}
-
 // A rank says that nearly all of its slots are taken, and then, if that changes nothing, makes the
 // calls. Who is told has the table move, also before all slots of others are taken.
 func TestCrowded(t *testing.T) {
@@ -203,4 +193,32 @@ func TestDeclinesWhatFollows(t *testing.T) {
 			}
 			return errors.Join(err, m.Batch(calls), m.Check(ctx), m.job.Barrier(ctx))
 		})
+}
+
+// A rank whose items are all used, many by removed keys, has the table begin to move, and declines
+// the call: the move frees the items of all ranks.
+func TestFullToAnswer(t *testing.T) {
+	const items = 64
+	eachCarrier(t, 2, Config{Slots: 1 << 10, MaxSlots: 1 << 10, Bytes: 2 * items * unitBytes,
+		MaxKey: 8, MaxValue: 8}, func(m *Map) error {
+		ctx := context.Background()
+		if m.job.Rank() > 0 {
+			return m.job.Barrier(ctx)
+		}
+		var err error
+		call := [1]Call{}
+		for i := 0; i < 8*items && err == nil && call[0].Err == nil; i++ {
+			call[0] = Call{Kind: Put, Key: numbered(i)}
+			if m.makeShipped(call[:]); call[0].Err == nil {
+				_, err = m.Delete(numbered(i))
+			}
+		}
+		now, stateErr := m.state(ctx)
+		if err = errors.Join(err, stateErr); call[0].Err != errCrowded || !now.moving() {
+			return fmt.Errorf("the call has %v, the table moves %v, error %w", call[0].Err,
+				now.moving(), err)
+		}
+		_, putErr := m.Put(call[0].Key, nil)
+		return errors.Join(err, putErr, m.Check(ctx), m.job.Barrier(ctx))
+	})
 }

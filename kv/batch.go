@@ -305,9 +305,11 @@ func (m *Map) makeShipped(calls []Call) {
 		if left == nil || len(left) > 0 {
 			m.queued(part, left, true)
 		}
-		if slices.ContainsFunc(part, func(c Call) bool { return c.Err == errCrowded }) {
-			decline(calls[begin+len(part):])
-			return
+		for i := range part {
+			if part[i].Err == errCrowded {
+				decline(calls[begin+len(part):])
+				return
+			}
 		}
 	}
 }

@@ -511,7 +511,7 @@ func (s *session) findItem(ctx context.Context, class int) error {
 		return err
 	}
 	gone := m.counts().Kinds[Delete].Calls
-	if s.answering && !m.arena.dueToAnswer(dead) || !s.answering && !m.arena.due(dead, gone) {
+	if !m.arena.due(dead, gone) {
 		return full
 	}
 	found, taken, removedOnes, err := m.sweep(ctx)
@@ -520,9 +520,6 @@ func (s *session) findItem(ctx context.Context, class int) error {
 	}
 	if has, err := m.arena.hasFree(class); has || err != nil {
 		return err
-	}
-	if s.answering { // who has sent the call has the table move, if its items are used as well
-		return full
 	}
 	if removedOnes < max(1, taken/shareDivisor) {
 		m.arena.sweptNothing(dead, gone, taken)
@@ -538,6 +535,9 @@ func (s *session) findItem(ctx context.Context, class int) error {
 	}
 	if err != nil || !now.moving() {
 		return err
+	}
+	if s.answering { // who has sent the call has the table move
+		return errCrowded
 	}
 	return s.finishMove(ctx, now)
 }
