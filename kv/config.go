@@ -19,9 +19,10 @@ type Config struct {
 	// deleted, until the table moves. The share of a rank is a multiple of 8. 0 means 2^13.
 	Slots uint64
 	// MaxSlots is how many slots the map can have: Slots to 2^40. Each time the table moves it may
-	// double, up to this. Memory is reserved for twice as many slots. 0 means Slots where they are
-	// given without MaxBytes, else as many as MaxBytes, or Bytes, allows: four for every three
-	// items of 64 bytes.
+	// double, up to this, or grow fourfold while it is small and ranks on several hosts fill it.
+	// Room is reserved for four tables of this size, and taken as they use it; an engine that takes
+	// all memory at once has room for two. 0 means Slots where they are given without MaxBytes,
+	// else as many as MaxBytes, or Bytes, allows: four for every three items of 64 bytes.
 	MaxSlots uint64
 	// Bytes is the memory for items, up to 2^38. The share of a rank holds what that rank puts,
 	// and what it puts for others whose batches are shipped. With Auto it may put all of its own

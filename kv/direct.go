@@ -389,7 +389,7 @@ func unlock(l *lane) (farHash uint64) {
 	return farHash
 }
 
-// keepRoom has the table move if it is as full as a key far from home makes it seem.
+// keepRoom has the table move if it is nearly full, as a key far from home makes it seem.
 func (m *Map) keepRoom(farHash uint64) {
 	_ = m.withSession(func(s *session) error {
 		s.farHash = farHash
@@ -415,11 +415,12 @@ func (m *Map) directBatch(calls []Call, indices, left []int, answering bool) []i
 		left = m.directPart(calls, indices, next, min(next+size, n), l, left)
 		clear(l.calls[:]) // it is kept, and the calls are not
 		farHash := unlock(l)
-		if farHash == 0 && m.isCrowded() {
-			farHash = 1
-		}
-		if farHash != 0 && !answering {
+		switch {
+		case answering:
+		case farHash != 0:
 			m.keepRoom(farHash)
+		case m.isCrowded():
+			m.keepRoom(crowdedHash)
 		}
 	}
 	return left

@@ -98,10 +98,10 @@
 //   - An answer has room for values as long as in the batches before, on the average. A
 //     Get whose value does not fit is handed back, and is made one-sided. So are calls for which
 //     the owner has no item, or no slot in a table that cannot grow, and Gets that it cannot make.
-//   - A call for which the table has to move is declined, and so is what follows it in the request:
-//     the owner answers nobody else meanwhile. The same holds when nearly all slots of the owner
-//     are taken and the table can grow. Who has shipped the calls has the table move, and ships
-//     them again.
+//   - The owner declines a call for which the table has to move, and the calls after it in the
+//     request, because it answers nobody else meanwhile. It also declines calls when nearly all of
+//     its slots are taken and the table can grow. The rank that has shipped the calls has the table
+//     move, and ships them again.
 //   - The home is that in the latest table which the requesting rank knows. While the table
 //     moves another rank may have it; then the owner continues one-sided.
 //   - A call counts in the [Stats] of the rank that has made it, and there as Served as well; one

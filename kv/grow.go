@@ -428,6 +428,10 @@ func (m *Map) partCalls() int {
 	return int(max(least, min(callsOfLane, t.perRank/share)))
 }
 
+// crowdedHash stands in for the hash of a key far from home where nearly all slots of this rank are
+// taken.
+const crowdedHash = 1
+
 // isCrowded reports whether nearly all slots of this rank are taken, of a table that ranks fill
 // together.
 func (m *Map) isCrowded() bool {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/farhash/farhash/internal/core"
@@ -663,7 +664,7 @@ type session struct {
 	farHash   uint64    // hash of a new key far from home, 0 for none
 	moved     rma.Stats // of other queues, on which it has had slots move
 	held      []hold    // of areas that requests in flight may change
-	told      bool      // that nearly all slots of a rank are taken
+	told      bool      // another rank has said that nearly all of its slots are taken
 	answering bool      // it answers a request, and leaves what takes all ranks to who has sent it
 }
 
@@ -769,9 +770,9 @@ func (s *session) run(indices []int) error {
 		}
 		part := indices
 		if part == nil && end-begin < n {
-			s.order = append(s.order[:0], make([]int, n)...)
-			for i := range s.order {
-				s.order[i] = i
+			s.order = slices.Grow(s.order[:0], n)
+			for i := range n {
+				s.order = append(s.order, i)
 			}
 			indices = s.order
 		}
@@ -804,8 +805,8 @@ func (s *session) runPart(indices []int) error {
 		}
 		indices = s.satisfy(s.needs)
 	}
-	if s.farHash == 0 && len(s.calls) > 1 && m.isCrowded() {
-		s.farHash = 1
+	if s.farHash == 0 && len(s.calls) > 1 && !s.answering && m.isCrowded() {
+		s.farHash = crowdedHash
 	}
 	if s.writes > 0 || s.farHash != 0 && !s.answering {
 		s.maintain()

@@ -208,9 +208,9 @@ func (sp *space) local(ctx context.Context) iter.Seq2[stored, error] {
 	return sp.occupied(ctx, sp.job.Rank(), sp.job.Rank()+1)
 }
 
-// occupied iterates over what the parts of the ranks from rank to before end hold. It first has a
-// table move to its end that has begun to: what is in two tables comes once. A damaged bucket is an
-// error.
+// occupied iterates over the buckets of the ranks from rank to before end that hold something. If a
+// table moves, it has the move end first, so that a word in two tables comes once. A damaged bucket
+// is an error.
 func (sp *space) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, error] {
 	return func(yield func(stored, error) bool) {
 		more := true

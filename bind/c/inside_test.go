@@ -353,7 +353,7 @@ func filled[S, T any](write func(S, *T), from S) *T {
 	return to
 }
 
-// TestEveryCount: each count of Go comes to the one of C that has its name.
+// TestEveryCount: each counter of Go is written to the counter of C with the same name.
 func TestEveryCount(t *testing.T) {
 	s := filled(writeSetStats, set.Stats{Inserted: 1, Found: 2, NotFound: 3, Full: 4, LostSwaps: 5,
 		ExtraChunks: 6, LongestProbe: 7})

@@ -38,8 +38,9 @@ func oneArg(name, about string) cobra.PositionalArgs {
 	}
 }
 
-// formOfJSON is the form of --json that is an argument and no file, "" if there is none: the flag
-// needs no value, so it takes one after = alone.
+// formOfJSON is the argument that was meant as the value of --json, or "". The flag needs no value,
+// so pflag takes one only after =, and "--json lines" leaves lines as an argument. A file of that
+// name is an argument too.
 func formOfJSON(cmd *cobra.Command, given []string) jsonForm {
 	flag := cmd.Flags().Lookup("json")
 	if flag == nil || !flag.Changed || flag.NoOptDefVal != string(jsonObject) {

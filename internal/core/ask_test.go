@@ -129,7 +129,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// A question comes to a rank until it has no more to do, and what cannot be asked is done here.
+// A rank is asked until it has no more to do. If it cannot be asked, its part is done here.
 func TestQuestion(t *testing.T) {
 	for _, access := range []ship.Access{ship.Shipped, ship.OneSided} {
 		options := local.Options{Hidden: true, Carries: true}

@@ -10,7 +10,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Whatever files a rank opens, it closes again, also those of others that it finds.
+// A rank closes every file that it opens, also the files of other ranks.
 func TestDescriptors(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it closes what nobody refers to
 	count := func() int {

@@ -138,7 +138,8 @@ func shareBudget(ctx context.Context, c *control, mem, room uint64,
 	return newBudget(shared, math.MaxUint64, c.ranks)
 }
 
-// newBudget divides mem, 0 for a share of what is available, of which windows may take room.
+// newBudget divides mem between states and the program; 0 is a share of the available memory.
+// Windows can take no more than room.
 func newBudget(mem, room uint64, ranks int) (*budget, error) {
 	if mem == 0 {
 		avail, err := memory.Now()
@@ -147,7 +148,7 @@ func newBudget(mem, room uint64, ranks int) (*budget, error) {
 				"say how much to use", err)
 		}
 		mem = uint64(defaultShare * float64(avail.Bytes))
-		// What is for states has to fit into what the engine has for windows, such as /dev/shm.
+		// The memory for states has to fit into the room for windows, such as /dev/shm.
 		if room < avail.Bytes {
 			windows := uint64(defaultShare * float64(room))
 			mem = min(mem, windows+min(runtimeBytes, windows/3))

@@ -1,5 +1,5 @@
-// Package ending has a context that ends at a look at it, so that tests end a call at every place
-// where it looks, and without a clock.
+// Package ending has a context that ends when a call looks at it for the nth time. So a test ends a
+// call at every place where the call looks, without a clock.
 package ending
 
 import "context"
