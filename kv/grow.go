@@ -251,7 +251,21 @@ func (s *session) moveParts(now state, n int, claim func() (part int, ok bool)) 
 func (s *session) moveHeld(now state, n int, claim func() (part int, ok bool)) error {
 	m := s.m
 	from, into := m.tables(now)
-	w := division{m: m, from: from, into: into, claim: claim, left: map[int]int{}}
+	w := division{m: m, from: from, into: into, left: map[int]int{}}
+	direct := directMover{m: m, from: from, into: into, doneWord: movedWord(from.gen, into.shape)}
+	w.claim = func() (part int, ok bool) { // parts that direct has left
+		for part, ok = claim(); ok && m.batches.Any; part, ok = claim() {
+			switch direct.movePart(part) {
+			case someLeft:
+				return part, true
+			case tooLate:
+				w.tooLate = true
+				return 0, false
+			}
+			m.moves.finish(from.gen, part)
+		}
+		return part, ok
+	}
 	slots := min(uint64(n)*m.partLen(), from.slots)
 	movers := uint64(len(s.ops))
 	wanted := min(slots, crewFor(movers, m.getNs.Load()))

@@ -21,6 +21,10 @@ var (
 	singleRead           = mark.Named("kv: a single get has begun to read an item")
 	directSwap           = mark.Named("kv: a direct write is about to swap its slot")
 	directSwapped        = mark.Named("kv: a direct write has swapped its slot")
+	moverReads           = mark.Named("kv: a direct mover begins to read a key")
+	moverRead            = mark.Named("kv: a direct mover has read a key")
+	moverPlaced          = mark.Named("kv: a direct mover has placed a word")
+	moverMoved           = mark.Named("kv: a direct mover has moved a slot")
 	closesOldTable       = mark.Named(
 		"kv: a write closes the old table after a slot that has moved")
 	returned = mark.Named(

@@ -3,7 +3,10 @@ package kv
 import (
 	"bytes"
 	"fmt"
+	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -269,4 +272,190 @@ func (v *mover) thaw(q rma.Queue) {
 		v.unawaited = append(v.unawaited, q.CompareAndSwap(v.m.slots, rank, off,
 			freeze(v.word, v.from.gen), v.word))
 	}
+}
+
+// directMover moves slots over memory that this process addresses: it takes the steps of a mover
+// without a queue. What it meets elsewhere it leaves to a mover.
+type directMover struct {
+	m          *Map
+	from, into *table
+	doneWord   uint64
+	key, value []byte // of the slot that moves; the value only if a slot has a copy of it
+	copied     bool   // a slot has a copy of them
+}
+
+// outcome is how far slots have moved.
+type outcome uint8
+
+const (
+	allMoved outcome = iota
+	someLeft         // to a mover
+	tooLate          // the table has moved already
+)
+
+// itemsAhead is how many slots before its turn the item of a slot is prefetched.
+const itemsAhead = 8
+
+// movePart moves the slots of a part.
+func (d *directMover) movePart(part int) outcome {
+	m, result := d.m, allMoved
+	rank, in := part/int(d.from.parts), uint64(part)%d.from.parts*m.partLen()
+	slots, n := m.batches.Segments.Of(rank), int(m.slotsOf(d.from, part))
+	if slots == nil {
+		return someLeft
+	}
+	_, off, _ := d.from.place(in)
+	for i := range n + itemsAhead {
+		if i < n {
+			if it := m.itemIn(atomic.LoadUint64(&slots[off+i*m.stride])); it != nil {
+				lines := [1]*uint64{&it[0]}
+				memory.Prefetch(lines[:], 1)
+			}
+		}
+		if i < itemsAhead {
+			continue
+		}
+		switch d.moveSlot(&slots[off+(i-itemsAhead)*m.stride]) {
+		case someLeft:
+			result = someLeft
+		case tooLate:
+			return tooLate
+		}
+	}
+	return result
+}
+
+// moveSlot moves one slot.
+func (d *directMover) moveSlot(slot *uint64) outcome {
+	m, gen := d.m, d.from.gen
+	for range maxReads {
+		// An empty slot is swapped for moved, another one is frozen.
+		word := atomic.LoadUint64(slot)
+		switch {
+		case word&occupied == 0 && movedFrom(word) == gen:
+			return allMoved
+		case word&occupied == 0 && movedFrom(word) < gen:
+			if atomic.CompareAndSwapUint64(slot, word, d.doneWord|wasEmpty) {
+				return allMoved
+			}
+			continue
+		case word&occupied == 0, word&frozen != 0 && compareFrozen(word, gen) > 0:
+			return someLeft // the mover says that it is damaged
+		case word&frozen == 0 || compareFrozen(word, gen) < 0:
+			if !atomic.CompareAndSwapUint64(slot, word, freeze(word, gen)) {
+				continue
+			}
+			word = freeze(word, gen)
+		}
+		it := m.itemIn(word)
+		if it == nil {
+			return someLeft
+		}
+		// The item of a removed key is free when its slot has moved.
+		if word&removed != 0 {
+			if atomic.CompareAndSwapUint64(slot, word, d.doneWord) {
+				m.releaseDirect(itemOf(word))
+				return allMoved
+			}
+			continue
+		}
+		// The key is read. It is whole if the slot still refers to its item then.
+		// mark: a direct mover begins to read a key
+		if !d.readPair(it) || atomic.LoadUint64(slot) != word {
+			continue
+		}
+		// mark: a direct mover has read a key
+		// The word is placed, and thawed when the slot has moved: until then a late call, which
+		// takes the next table for an earlier one, must not change it.
+		hash := hashOf(d.key)
+		thawed := thaw(word, hash)
+		there, mustThaw, result := d.place(thawed, hash)
+		if result != allMoved {
+			return result
+		}
+		// mark: a direct mover has placed a word
+		if !atomic.CompareAndSwapUint64(slot, word, d.doneWord) {
+			continue
+		}
+		// mark: a direct mover has moved a slot
+		if mustThaw {
+			atomic.CompareAndSwapUint64(there, freeze(thawed, gen), thawed)
+		}
+		return allMoved
+	}
+	return someLeft
+}
+
+// readPair reads the key of an item, and the value if slots have copies of such pairs. It returns
+// false if the item is not whole.
+func (d *directMover) readPair(it []uint64) bool {
+	keySize, valueSize, ok := splitLengths(atomic.LoadUint64(&it[lengthWord]), len(it))
+	if !ok {
+		return false
+	}
+	d.key = append(d.key[:0], make([]byte, keySize)...)
+	loadBytes(d.key, it[headWords:])
+	if d.copied = d.m.cfg.Copies && keySize+valueSize <= copySize; d.copied {
+		d.value = append(d.value[:0], make([]byte, valueSize)...)
+		loadBytes(d.value, it[headWords+core.WordsOf(keySize):])
+	}
+	return true
+}
+
+// place finds or puts a word, of the key that was read, in the next table. If that was moved it
+// returns the slot where the word is, and whether it is to be thawed there.
+func (d *directMover) place(word, hash uint64) (there *uint64, mustThaw bool, _ outcome) {
+	m, t, g := d.m, d.into, directCall{hash: hash}
+	arriving := freeze(word, d.from.gen)
+	g.rank, g.at, g.rest = t.place(t.slotAt(hash, 0))
+	g.slots = m.batches.Segments.Of(g.rank)
+	for reads := 0; g.past < t.slots; reads++ {
+		if g.slots == nil || reads == maxReads {
+			return nil, false, someLeft
+		}
+		there = &g.slots[g.at]
+		seen := atomic.LoadUint64(there)
+		switch {
+		case seen&occupied == 0 && movedFrom(seen) < t.gen:
+			if !atomic.CompareAndSwapUint64(there, seen, arriving) {
+				continue
+			}
+			if d.copied {
+				var pair [copyWords]uint64
+				writeCopy(pair[:], word, d.key, d.value)
+				memory.StoreWords(g.slots[g.at+1:], pair[:])
+			}
+			return there, true, allMoved
+		case seen&occupied == 0, seen&frozen != 0 && compareFrozen(seen, t.gen) >= 0:
+			return nil, false, tooLate // as the next table moves, all of this one has
+		case mayMatch(seen, hash) && identity(thaw(seen, hash)) == word:
+			return there, seen == arriving, allMoved
+		case mayMatch(seen, hash):
+			it := m.itemIn(seen)
+			if it == nil {
+				return nil, false, someLeft
+			}
+			keySize := int(uint32(atomic.LoadUint64(&it[lengthWord])))
+			same := hasKey(it, keySize, d.key)
+			if atomic.LoadUint64(there) != seen {
+				continue
+			}
+			if same { // it was copied, and changed since
+				return there, false, allMoved
+			}
+		}
+		m.nextSlot(t, &g)
+		reads = 0
+	}
+	return nil, false, tooLate // or there is no room: confirmLate reads the state and finds out
+}
+
+// releaseDirect gives the item of a removed key back, whose memory is addressable.
+func (m *Map) releaseDirect(it item) {
+	if m.arena.owns(it) {
+		m.arena.giveBack(it, it.number)
+		return
+	}
+	rank, off := m.arena.locate(it.number)
+	atomic.StoreUint64(&m.regions.Segments.Of(rank)[off+markWord], markOf(it))
 }

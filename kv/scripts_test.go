@@ -46,6 +46,12 @@ var scripts = lab.Scripts{
 	testScript("direct write that loses its swap", writeLoses, directSwap),
 	testScript("direct write that is read at once", writeIsRead, directSwapped),
 	testScript("direct add that loses its swap", addLoses, directSwap),
+	testScript("direct mover that others overtake", overtaken, moverStops...),
+	testScript("direct mover that wakes up late", wakesLate, moverStops...),
+	testScript("direct mover and a late write", writesBetween, moverPlaced),
+	testScript("direct mover of an item whose use has ended", readsReused, moverReads),
+	script("direct mover and copies", movesCopies),
+	script("direct mover and removed keys", movesRemoved),
 	script("versions", versionsDiffer), script("uses", usesDiffer),
 	script("items", everySequence),
 }
