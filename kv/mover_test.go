@@ -165,7 +165,8 @@ func movesRemoved() error {
 // for it.
 func movesCopies() error {
 	return withMap(engines[0], 1, small(true), func(m *Map) error {
-		for value, copied := range map[string]bool{"short": true, "this value is longer than a copy.": false} {
+		values := map[string]bool{"short": true, "this value is longer than a copy.": false}
+		for value, copied := range values {
 			key := []byte("key")
 			_, err := m.Put(key, []byte(value))
 			if err = errors.Join(err, moveTable(m, 0), has(m, key, value)); err != nil {
