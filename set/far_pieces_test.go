@@ -28,7 +28,7 @@ func TestPiecesOfOthersAreLeftToThem(t *testing.T) {
 			}
 			tables := []*table{m.spaces[0].oldest.Load(), m.spaces[1].oldest.Load()}
 			for _, table := range tables {
-				table.progress.wanted.Store(true)
+				table.progress.raise(growthWanted)
 			}
 			left := func(rank int) int {
 				unmoved, err := tables[0].marks.unmoved(nil, rank, 1, 0)

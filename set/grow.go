@@ -148,9 +148,6 @@ func (m *marks) begun(ctx context.Context) (last uint64, err error) {
 	return last, err
 }
 
-// begin tells that this rank comes to a table. Its own memory does not fail.
-func (m *marks) begin(gen int) { _ = m.raise(m.window.Rank(), cellBegun, gen) }
-
 // unmoved appends the pieces of a rank that are not marked for a table.
 func (m *marks) unmoved(dst []int, rank, pieces, gen int) ([]int, error) {
 	m.mu.Lock()
@@ -164,13 +161,29 @@ func (m *marks) unmoved(dst []int, rank, pieces, gen int) ([]int, error) {
 	return dst, err
 }
 
+// A table is in one of these states, as far as this rank knows. Other ranks move it too, so a state
+// may be skipped. When all of it has moved it stays in its state, and searches begin at the next one.
+//
+//	none    -> wanted  a sample is full, a search goes on in the next table, or another rank asks
+//	wanted  -> none    there is no memory for the next table: a later sample tries again
+//	        -> moving  all of the next table has memory
+//	moving  -> stuck   a piece does not fit into the tables after this one
+//	stuck   -> moving  a piece does not move for another reason
+//	any     -> lost    a piece stays because memory is lost
+//	lost    -> rest    all other pieces have moved, or one of them does not fit
+//	any     -> rest    all pieces have moved, and searches begin at a table before this one
+const (
+	growthNone = iota
+	growthWanted
+	growthMoving
+	growthStuck
+	growthLost
+	growthRest
+)
+
 // progress is how far this rank knows a table to have moved.
 type progress struct {
-	wanted atomic.Bool   // the table is to move, when the next one has memory
-	moving atomic.Bool   // a piece has moved, or is about to
-	stuck  atomic.Bool   // what it holds does not fit into the tables after it
-	lost   atomic.Bool   // something does not move as memory is lost
-	rest   atomic.Bool   // and all else has moved
+	state  atomic.Uint32
 	long   atomic.Uint64 // calls with long searches, by their weight
 	memory preparation
 
@@ -180,8 +193,14 @@ type progress struct {
 	left    map[[2]int]bool // rank and piece: it cannot move, as memory is lost
 }
 
-// leave tells that a piece stays for want of memory that is lost. What it holds is found from this
-// table on.
+// raise has the table come to a state, unless it is in a later one.
+func (p *progress) raise(state uint32) {
+	for s := p.state.Load(); s < state && !p.state.CompareAndSwap(s, state); s = p.state.Load() {
+	}
+}
+
+// leave tells that a piece stays because memory is lost. Searches that begin at this table find what
+// the piece holds.
 func (p *progress) leave(rank, piece int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +208,7 @@ func (p *progress) leave(rank, piece int) {
 		p.left = map[[2]int]bool{}
 	}
 	p.left[[2]int{rank, piece}] = true
-	p.lost.Store(true)
+	p.raise(growthLost)
 }
 
 // preparation is how much memory the table after this one has, as far as this rank knows.
@@ -289,7 +308,7 @@ func (t *table) claim(far bool) (rank, piece int, ok bool, err error) {
 			p.pending, err = t.marks.unmoved(p.pending, rank, t.piecesPerRank(), t.gen)
 			if err != nil && ignoreLost(err) == nil {
 				// mark: what a lost rank has of a table cannot move
-				p.lost.Store(true)
+				p.raise(growthLost)
 				err = nil
 			}
 			p.pending = slices.DeleteFunc(p.pending, func(piece int) bool {
@@ -314,30 +333,29 @@ func (t *table) claim(far bool) (rank, piece int, ok bool, err error) {
 	return 0, 0, false, nil
 }
 
-// tend does for growth what the calls need that counts are of, which are this rank's or, if served,
-// others'.
+// tend has the table grow after calls of this rank or, if served, of others that this rank answers.
+// c counts these calls. If the table is full tend takes memory for the next one, and then moves
+// pieces.
 //
-// To move a piece by one-sided operations takes thousands of them, and its owner a few
-// microseconds. The owner moves it as well when it answers requests. So where batches are shipped
-// only calls that are not move the pieces of others: the owner may be one that nobody asks.
+// The owner of a piece moves it in a few microseconds, also while it answers requests. One-sided
+// operations, thousands of them, take far longer. So where batches are shipped, only calls that are
+// not shipped move pieces of others: it may be that nobody asks their owner.
 func (t *table) tend(c *counts, insert, served bool) {
 	t = t.moves()
 	p := &t.progress
-	switch {
-	case t.last, p.stuck.Load():
-		return
-	case c.beyond > 0 && !insert:
-		t.learn()
+	switch state := p.state.Load(); {
+	case t.last, state == growthStuck:
 		return
 	case !insert:
+		if c.beyond > 0 {
+			t.learn()
+		}
 		return
-	case c.beyond > 0 && t.following.Load() != nil:
-		p.wanted.Store(true)
-	case c.longest < longSearch:
-	case !p.wanted.Load() && t.sampleDue(c) && t.isFull():
-		p.wanted.Store(true)
-	}
-	if !p.wanted.Load() {
+	case state != growthNone:
+	case c.beyond > 0 && t.following.Load() != nil,
+		c.longest >= longSearch && t.sampleDue(c) && t.isFull():
+		p.raise(growthWanted)
+	default:
 		return
 	}
 	moved, least := (c.inserted+c.found+c.full)*movedPerItem, uint64(0)
@@ -345,12 +363,15 @@ func (t *table) tend(c *counts, insert, served bool) {
 		least = 1
 	}
 	// An error of the engine comes again, in a call that needs the memory.
-	if !p.moving.Load() {
+	if p.state.Load() == growthWanted {
 		ready, _ := t.prepare(max(moved/stepBuckets, least) * stepBuckets)
-		p.moving.Store(ready)
-		p.wanted.Store(t.refused() == nil) // a later sample tries again
+		if ready {
+			p.raise(growthMoving)
+		} else if t.refused() != nil {
+			p.state.CompareAndSwap(growthWanted, growthNone)
+		}
 	}
-	if p.moving.Load() {
+	if p.state.Load() >= growthMoving {
 		far := !served && (!t.batches.Ships() || moved < t.pieceLen())
 		_, _ = t.help(max(moved/t.pieceLen(), least), far)
 	}
@@ -417,17 +438,17 @@ func (sp *space) moveAsked(n int, request, answer []uint64) (words int, err erro
 	if uint64(t.gen) > request[0] {
 		return 1, nil
 	}
-	t.progress.wanted.Store(true)
+	t.progress.raise(growthWanted)
 	ready, err := t.prepare(math.MaxUint64)
 	if !ready || err != nil {
 		return 1, err
 	}
-	t.progress.moving.Store(true)
+	t.progress.raise(growthMoving)
 	if done, err := t.help(askedPieces, false); done || err != nil {
 		return 1, err
 	}
 	left, err := t.marks.unmoved(nil, t.job.Rank(), t.piecesPerRank(), t.gen)
-	if len(left) > 0 && !t.progress.stuck.Load() && !t.progress.lost.Load() {
+	if len(left) > 0 && t.progress.state.Load() < growthStuck {
 		answer[0] = 1
 	}
 	return 1, err
@@ -444,7 +465,7 @@ func (t *table) sampleDue(c *counts) bool {
 
 // moves is the first table, from this one on, of which this rank may have something left to move.
 func (t *table) moves() *table {
-	for t.progress.rest.Load() {
+	for t.progress.state.Load() == growthRest {
 		t = t.following.Load()
 	}
 	return t
@@ -469,9 +490,11 @@ func (t *table) help(n uint64, far bool) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if !ok && (t.progress.lost.Load() || t.oldest.Load() != t) {
+		if !ok && (t.progress.state.Load() == growthLost || t.oldest.Load() != t) {
 			_, err := t.next(false)
-			t.progress.rest.Store(err == nil)
+			if err == nil {
+				t.progress.raise(growthRest)
+			}
 			return false, err
 		}
 		if !ok {
@@ -545,7 +568,12 @@ func (t *table) movePiece(rank, piece int) error {
 		}
 		// mark: buckets are closed and are about to be copied
 		if err := b.moveBuckets(); ignoreLost(err) != nil {
-			t.progress.stuck.Store(b.full > 0)
+			switch p := &t.progress.state; {
+			case b.full == 0:
+				p.CompareAndSwap(growthStuck, growthMoving)
+			case !p.CompareAndSwap(growthLost, growthRest):
+				t.progress.raise(growthStuck)
+			}
 			return err
 		} else if err != nil {
 			left = true
@@ -712,7 +740,8 @@ func (sp *space) settle(ctx context.Context) ([]*table, error) {
 			return all, err
 		}
 		done, err := all[0].help(1, true)
-		if p := &all[0].progress; p.stuck.Load() || err == nil && p.lost.Load() {
+		state := all[0].progress.state.Load()
+		if state == growthStuck || state == growthRest || state == growthLost && err == nil {
 			return all, nil
 		}
 		if err == nil {

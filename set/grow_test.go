@@ -129,7 +129,7 @@ func TestSamplesAfterBatches(t *testing.T) {
 		m := movingWords(t, engineDirect)
 		table := m.spaces[0].oldest.Load()
 		long := counts{inserted: 1, longest: longSearch}
-		if table.tend(&long, true, false); table.progress.wanted.Load() {
+		if table.tend(&long, true, false); table.progress.state.Load() >= growthWanted {
 			t.Error("an empty table is to move")
 		}
 		for key := range movingBuckets - 2 {
@@ -137,7 +137,7 @@ func TestSamplesAfterBatches(t *testing.T) {
 			must(t, err)
 		}
 		long.inserted = c.inserted
-		if table.tend(&long, true, false); table.progress.wanted.Load() != c.wanted {
+		if table.tend(&long, true, false); (table.progress.state.Load() >= growthWanted) != c.wanted {
 			t.Errorf("after a %s: a full table is to move is %v", c.name, !c.wanted)
 		}
 	}
@@ -166,9 +166,9 @@ func TestSampleDue(t *testing.T) {
 func TestSmallTablesAreReadyAtOnce(t *testing.T) {
 	for _, e := range []engine{engineDirect, engineHosts} {
 		table := movingWords(t, e).spaces[0].oldest.Load()
-		table.progress.wanted.Store(true)
+		table.progress.raise(growthWanted)
 		table.tend(&counts{inserted: 1, longest: longSearch}, true, true)
-		if !table.progress.moving.Load() {
+		if table.progress.state.Load() < growthMoving {
 			t.Errorf("%v: the next table is not ready", e)
 		}
 	}

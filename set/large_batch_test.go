@@ -114,7 +114,7 @@ func pressedTable(t *testing.T, access ship.Access) (spaces []*space, check func
 	sets, err := newSets(jobs, Config{Buckets: 64, MaxBytes: 1 << 14, Access: access})
 	must(t, err)
 	first := sets[0].oldest.Load()
-	first.progress.wanted.Store(true)
+	first.progress.raise(growthWanted)
 	first.tend(&counts{inserted: 1, longest: longSearch}, true, true)
 	next := first.following.Load()
 	if next == nil || next.last {
@@ -180,7 +180,7 @@ func TestPassedTableMoves(t *testing.T) {
 			Access: ship.Shipped})
 		must(t, err)
 		first := sets[0].oldest.Load()
-		first.progress.wanted.Store(true)
+		first.progress.raise(growthWanted)
 		first.tend(&counts{inserted: 1, longest: longSearch}, true, true)
 		first.press(&counts{inserted: 1, longest: c.longest}, false)
 		if moved := sets[0].oldest.Load() != first; moved != c.moves {

@@ -205,10 +205,9 @@ func (sp *space) newTable(gen int) *table {
 var errClosedLast = errors.New("set: a bucket of the last table is closed, or damaged, and no " +
 	"table follows: Check says which bucket")
 
-// next is the table that follows this one. None follows the last one, and only a damaged bucket has
-// a search go on. The error is errNoMemory where
-// there is none for it. Searches that insert nothing take none: until another one has, nothing is
-// in the next table.
+// next is the table that follows this one. Searches that insert nothing take no memory for it:
+// nothing is in it before an insertion has taken some. The error is errNoMemory if it has none, and
+// errClosedLast if no table follows: only a damaged bucket has a search go on after the last one.
 func (t *table) next(insert bool) (*table, error) {
 	if t.last {
 		return nil, errClosedLast
@@ -232,7 +231,7 @@ func (t *table) next(insert bool) (*table, error) {
 	}
 	next := t.newTable(t.gen + 1)
 	next.first = next.newFirstLine()
-	t.marks.begin(next.gen)
+	_ = t.marks.raise(t.job.Rank(), cellBegun, next.gen) // its own memory does not fail
 	t.following.CompareAndSwap(nil, next)
 	return t.following.Load(), nil
 }
