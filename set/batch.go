@@ -60,9 +60,18 @@ func (b *batch) partEnds(part *batch, served bool) {
 	if b.insert {
 		b.t.press(&part.counts, served)
 	}
-	if oldest := b.t.oldest.Load(); oldest.gen > b.t.gen {
-		b.t = oldest
+	b.goOn()
+}
+
+// goOn has later searches begin at the oldest table that there is now. It reports whether that is
+// another one.
+func (b *batch) goOn() bool {
+	oldest := b.t.oldest.Load()
+	if oldest.gen <= b.t.gen {
+		return false
 	}
+	b.t = oldest
+	return true
 }
 
 // partLen is how many items have their searches before the rank looks whether the table is full.
@@ -266,7 +275,37 @@ func first(a, b error) error {
 }
 
 // Queued answers items through a queue.
-func (b *batch) Queued(at []int) error { return b.queued(at, false) }
+func (b *batch) Queued(at []int) error {
+	if b.insert && !b.moves && at != nil && b.t.batches.Ships() && b.t.following.Load() != nil {
+		var err error
+		if at, err = b.leaveTable(at); len(at) == 0 || err != nil {
+			return err
+		}
+	}
+	return b.queued(at, false)
+}
+
+// leaveTable answers items directly whose search has left the memory that this rank addresses,
+// of a table that moves. They would go on among the buckets of the next rank, and each would lose
+// its swap to the others. So all of the table moves before. It returns the items that are left.
+func (b *batch) leaveTable(at []int) (left []int, err error) {
+	near, left := []int(nil), at[:0]
+	for _, i := range at {
+		if b.t.spanAt(b.t.owner(b.t.hash(b.item(i)))) != nil {
+			near = append(near, i)
+		} else {
+			left = append(left, i)
+		}
+	}
+	if len(near) == 0 {
+		return left, nil
+	}
+	b.t.moves().moveAll(false)
+	if !b.goOn() {
+		return append(left, near...), nil
+	}
+	return b.Direct(near, left)
+}
 
 func (b *batch) queued(at []int, served bool) error {
 	s, err := b.t.session()

@@ -378,9 +378,7 @@ func (t *table) tend(c *counts, insert, served bool) {
 }
 
 // press has a table move at once, all of it, if the next one is full as well, which no rank moves
-// before, or if searches pass the whole table. c are the counts of a part of a batch. The owners of
-// what this rank cannot address are asked to move it. Who answers a request must not ask: it moves
-// a piece by one-sided operations.
+// before, or if searches pass the whole table. c are the counts of a part of a batch.
 func (t *table) press(c *counts, served bool) {
 	t = t.moves()
 	next := t.following.Load()
@@ -388,9 +386,14 @@ func (t *table) press(c *counts, served bool) {
 		return
 	}
 	full := !next.last && next.sampleDue(c) && next.isFull()
-	if !full && c.longest < min(t.limit, endless) {
-		return
+	if full || c.longest >= min(t.limit, endless) {
+		t.moveAll(served)
 	}
+}
+
+// moveAll has all of a table move. The owners of what this rank cannot address are asked to move
+// it. Who answers a request must not ask: it moves a piece by one-sided operations.
+func (t *table) moveAll(served bool) {
 	done, err := t.help(math.MaxUint64, !served && !t.batches.Ships())
 	switch {
 	case done || err != nil:

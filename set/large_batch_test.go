@@ -169,6 +169,32 @@ func TestOwnersAreAskedToMove(t *testing.T) {
 	}
 }
 
+// Searches that have left the memory of their rank, of a table that moves, do not go on among the
+// buckets of another rank: all of the table moves, and they are made directly in the next one.
+func TestLeftItemsLeaveTheTable(t *testing.T) {
+	jobs := ranksOf(t, engineHosts, 2)
+	sets, err := newSets(jobs, Config{Buckets: 64, MaxBytes: 1 << 14, Access: ship.Shipped})
+	must(t, err)
+	first := sets[0].oldest.Load()
+	first.progress.raise(growthWanted)
+	first.tend(&counts{inserted: 1, longest: longSearch}, true, true)
+	const n = 20
+	b := batch{t: first, items: make([]uint64, n), results: make([]Result, n), insert: true}
+	var all []int
+	far := uint64(0)
+	for i := range n {
+		b.items[i] = wordOfID(i)
+		all = append(all, i)
+		far += uint64(first.owner(hashWord(b.items[i])))
+	}
+	must(t, b.Queued(all))
+	if b.t.gen != 1 || b.inserted != n || b.queues.CompareAndSwaps-b.queues.Retries != far {
+		t.Errorf("%d of %d words are inserted, into table %d, %d with home at rank 1: %+v",
+			b.inserted, n, b.t.gen, far, b.queues)
+	}
+	must(t, checkRanks(jobs, checksOf(sets)))
+}
+
 // A table may be so full when it begins to move that few of its buckets are closed. Where searches
 // pass all of it the rest moves at once.
 func TestPassedTableMoves(t *testing.T) {
