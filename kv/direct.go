@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -30,8 +31,10 @@ func (m *Map) findDirect() {
 		m.flat = m.regions.Whole.Words
 	}
 	m.latest.Store(m.table(m.latest.Load().gen, m.latest.Load().shape)) // with its memory
+	m.gradualSlots = math.MaxUint64
 	if m.batches.All {
 		m.chunk = min(m.chunk, lineSlots) // several short gets take no longer than a long one
+		m.gradualSlots = gradualSlots
 	}
 }
 

@@ -103,7 +103,7 @@ func (s *session) satisfy(needs []need) []int {
 	}
 	var now state
 	var parts, waiting []int
-	known, whole := false, false
+	known, whole, new := false, false, 0
 	for _, n := range needs {
 		switch n.what {
 		case needItem:
@@ -139,14 +139,17 @@ func (s *session) satisfy(needs []need) []int {
 			continue
 		}
 		waiting = append(waiting, n.call)
-		if n.what == needPart {
+		switch {
+		case n.what == needPart:
 			parts = append(parts, m.partAt(n.table, n.slot))
-		} else {
+		case n.what == needMove && !n.all && m.isGradual(now):
+			new++
+		default:
 			whole = true
 		}
 	}
 	if len(waiting) > 0 {
-		err := s.move(ctx, now, parts, whole)
+		err := s.move(ctx, now, parts, new, whole)
 		for _, call := range waiting {
 			end(call, err)
 		}
@@ -165,10 +168,16 @@ func (m *Map) whyDeclined(n need) error {
 	return errCrowded
 }
 
-// move has some parts of a table move, or the whole.
-func (s *session) move(ctx context.Context, now state, parts []int, whole bool) error {
+// move has some parts of a table move, and a share of it for each of some new keys, or the whole.
+func (s *session) move(ctx context.Context, now state, parts []int, new int, whole bool) error {
 	if whole {
 		return s.finishMove(ctx, now)
+	}
+	if new > 0 {
+		if err := s.moveSome(ctx, now, new*partsPerCall); err != nil {
+			return err
+		}
+		s.pay(now.gen() + 1)
 	}
 	slices.Sort(parts)
 	parts = slices.Compact(parts)
@@ -179,6 +188,36 @@ func (s *session) move(ctx context.Context, now state, parts []int, whole bool) 
 		part, parts = parts[0], parts[1:]
 		return part, true
 	})
+}
+
+// A large table moves a little at each call that meets it, so that no call takes long. A new key
+// comes into the next table before all slots have, if its call has had partsPerCall parts move
+// before, and finds a slot near its home. So there is room for the slots that come later.
+const (
+	gradualSlots = 1 << 16 // smaller tables take a millisecond or two to move
+	firstParts   = 64      // that move when a table begins to
+	partsPerCall = 4
+)
+
+// isGradual reports whether the table of a state moves a little at each call.
+func (m *Map) isGradual(now state) bool {
+	return m.table(now.gen(), now.shape()).slots >= m.gradualSlots
+}
+
+// pay has the calls of a session put new keys into a table while slots still move there.
+func (s *session) pay(gen uint64) {
+	for i := range s.ops {
+		s.ops[i].paid = gen
+	}
+}
+
+// moveSome has up to n parts of a table move, and ends the move if these are the last ones.
+func (s *session) moveSome(ctx context.Context, now state, n int) error {
+	from, _ := s.m.tables(now)
+	if s.m.partsLeft(from) > n {
+		return s.helpMove(now, n)
+	}
+	return s.finishMove(ctx, now)
 }
 
 // finishMove has all slots of a table move, also those that other ranks work on, and ends the
@@ -390,25 +429,30 @@ func (m *Map) confirmLate(was state) error {
 }
 
 // maintain does what a batch has found that the table needs: it helps to move it, a part for each
-// write that has found it moving, or has it move where keys are far from home. It drops errors:
-// they occur again, and then fail a call that needs this.
+// write that has found it moving or some for each call, or has it begin to move where keys are far
+// from home. It drops errors: they occur again, and then fail a call that needs this.
 func (s *session) maintain() {
 	m, ctx := s.m, context.Background()
 	now, err := m.state(ctx)
 	if err != nil {
 		return
 	}
-	from, _ := m.tables(now)
+	met, gradual := 0, m.isGradual(now)
+	if now.gen() == s.movingGen {
+		met = s.met
+	}
 	switch {
 	case s.answering:
-		if now.moving() && now.gen() == s.movingGen {
-			_, _ = s.moveOwn(now, min(s.writes, askedParts))
+		if now.moving() && met > 0 {
+			_, _ = s.moveOwn(now, min(met, askedParts))
 		}
-	case now.moving() && now.gen() == s.movingGen && m.partsLeft(from) > s.writes:
-		_ = s.helpMove(now, s.writes)
-	case now.moving() && now.gen() == s.movingGen:
-		_ = s.finishMove(ctx, now)
+	case now.moving() && met > 0:
+		if gradual {
+			met *= partsPerCall
+		}
+		_ = s.moveSome(ctx, now, met)
 	case !now.moving() && s.farHash != 0:
+		from, _ := m.tables(now)
 		slots, taken, removed, err := s.sample(ctx, from)
 		free := slots / shareDivisor
 		if s.told {
@@ -417,7 +461,12 @@ func (s *session) maintain() {
 		if err != nil || taken < slots-free {
 			return
 		}
-		if now, err = m.beginNext(ctx, now, taken, removed); err == nil && now.moving() {
+		now, err = m.beginNext(ctx, now, taken, removed)
+		switch {
+		case err != nil || !now.moving():
+		case gradual:
+			_ = s.moveSome(ctx, now, firstParts)
+		default:
 			_ = s.finishMove(ctx, now)
 		}
 	}

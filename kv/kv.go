@@ -36,13 +36,15 @@ type Map struct {
 	control    rma.Window
 	states     *rma.Cells // of control
 
-	latest  atomic.Pointer[table] // in the states that this rank has read
-	moves   progress
-	arena   *arena
-	regions core.Regions // of items
-	flat    []uint64     // the items of all ranks, if they are in one piece
-	pool    core.Pool[*session]
-	tally   *core.Counters[Counts]
+	latest atomic.Pointer[table] // in the states that this rank has read
+	moves  progress
+	// gradualSlots is how many slots a table has that moves a little at each call.
+	gradualSlots uint64
+	arena        *arena
+	regions      core.Regions // of items
+	flat         []uint64     // the items of all ranks, if they are in one piece
+	pool         core.Pool[*session]
+	tally        *core.Counters[Counts]
 
 	batches core.Batches
 	getNs   atomic.Int64 // what a get takes; 0: not known, or not yet, while others are answered

@@ -125,6 +125,18 @@ func openSleeping(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client,
 	return newLab(ctx, job, cfg, keys, moveEvery)
 }
 
+// openGradual opens a map that grows while it is filled, a little at each call. It has more slots
+// than there are keys.
+func openGradual(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+	cfg := Config{Slots: 64, MaxSlots: 128 << rng.IntN(2), Bytes: 100 * 64, MaxKey: 8, MaxValue: 16,
+		Copies: rng.IntN(2) == 0, Chunk: 1 + rng.IntN(2), Depth: 1 + rng.IntN(6)}
+	c, err := newLab(ctx, job, cfg, 10+rng.IntN(50), 5+rng.IntN(20))
+	if err == nil {
+		c.(*labMap).m.gradualSlots = 0
+	}
+	return c, err
+}
+
 func newLab(ctx context.Context, job rma.Job, cfg Config, keys, moveEvery int) (lab.Client, error) {
 	m, err := New(ctx, job, forRanks(cfg, job.Size()))
 	if err != nil {
@@ -246,6 +258,8 @@ var (
 	labMovesAll = &lab.Table{Name: "map that moves", Model: labModel, Open: openMoving}
 	labSleeps   = &lab.Table{Name: "map that moves while ranks sleep", Model: labModel,
 		Open: openSleeping, SleepNs: 3_000_000}
+	labGradual = &lab.Table{Name: "map that moves a little at each call", Model: labModel,
+		Open: openGradual}
 )
 
 func TestLab(t *testing.T) {
@@ -269,4 +283,10 @@ func TestLabSleeping(t *testing.T) {
 	labSleeps.Search(t, lab.Schedules(300))
 }
 
-func TestSoak(t *testing.T) { lab.Soak(t, labTable, labMovesAll, labSleeps) }
+// TestLabGradual: new keys come into a table while slots still move there.
+func TestLabGradual(t *testing.T) {
+	putsEarly.Claim(t)
+	labGradual.Search(t, lab.Schedules(300))
+}
+
+func TestSoak(t *testing.T) { lab.Soak(t, labTable, labMovesAll, labSleeps, labGradual) }

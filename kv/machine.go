@@ -38,6 +38,7 @@ type op struct {
 	reserved bool   // the item is for a key that is there
 	old, new uint64 // what the compare-and-swap expects and stores
 	need     need
+	paid     uint64 // a table into which the call may put a new key while slots still move there
 
 	flights   []rma.Handle // waited for
 	unawaited []rma.Handle // not waited for
@@ -89,6 +90,7 @@ type need struct {
 	word    uint64 // that it had, of the key of the call
 	removed uint64 // slots of removed keys
 	class   int    // of an item
+	all     bool   // all slots are to move, at once
 }
 
 type whatNeeded uint8
@@ -98,7 +100,7 @@ const (
 	needState              // the table is still there, which has no key for the call
 	needThaw               // a slot whose key has arrived is no longer frozen
 	needPart               // a part of a table has moved
-	needMove               // all of a table that is moving has moved
+	needMove               // a table that is moving has moved, or enough of it
 	needRoom               // a table has an empty slot
 	needItem               // an item of this rank is free
 )
@@ -453,10 +455,13 @@ func (o *op) absent(q rma.Queue) rma.Handle {
 	case o.reserved:
 		// mark: a reserved item is not for a new key
 		return o.suspend(need{what: needItem, class: o.call.class()})
-	case o.incomplete(): // what moves comes first, so that there is room for it
-		return o.suspend(need{what: needMove})
+	case o.incomplete() && (o.paid != o.table.gen || o.at == o.n || o.begin >= o.m.farFromHome()):
+		// what moves comes first, so that there is room for it
+		return o.suspend(need{what: needMove, all: o.paid == o.table.gen})
 	case o.at == o.n:
 		return o.suspend(need{what: needRoom, table: o.table, removed: o.removed})
+	case o.incomplete():
+		// mark: a new key comes into a table while slots still move there
 	}
 	return o.store(q)
 }
@@ -659,8 +664,8 @@ type session struct {
 	counts    Counts
 	needs     []need
 	order     []int     // of the calls, where a part is made at a time
-	movingGen uint64    // the last generation that writes have found moving, 0 for none
-	writes    int       // that have
+	movingGen uint64    // the last generation that calls have found moving, 0 for none
+	met       int       // calls that have, of those that help
 	farHash   uint64    // hash of a new key far from home, 0 for none
 	moved     rma.Stats // of other queues, on which it has had slots move
 	held      []hold    // of areas that requests in flight may change
@@ -727,7 +732,7 @@ func (m *Map) withSession(fn func(s *session) error) error {
 		return err
 	}
 	before := *s.q.Stats()
-	s.counts, s.movingGen, s.writes, s.farHash, s.moved = Counts{}, 0, 0, 0, rma.Stats{}
+	s.counts, s.movingGen, s.met, s.farHash, s.moved = Counts{}, 0, 0, 0, rma.Stats{}
 	s.answering = false
 	err = fn(s)
 	s.counts.Queues = s.q.Stats().Since(before)
@@ -791,6 +796,7 @@ func (s *session) run(indices []int) error {
 // them again, until all are made.
 func (s *session) runPart(indices []int) error {
 	m := s.m
+	s.pay(0)
 	for {
 		s.needs = s.needs[:0]
 		err := s.slots.Drive(context.Background(), s.q, len(s.calls), indices, len(s.ops), s)
@@ -808,9 +814,9 @@ func (s *session) runPart(indices []int) error {
 	if s.farHash == 0 && len(s.calls) > 1 && !s.answering && m.isCrowded() {
 		s.farHash = crowdedHash
 	}
-	if s.writes > 0 || s.farHash != 0 && !s.answering {
+	if s.met > 0 || s.farHash != 0 && !s.answering {
 		s.maintain()
-		s.writes, s.movingGen, s.farHash = 0, 0, 0
+		s.met, s.movingGen, s.farHash = 0, 0, 0
 	}
 	return nil
 }
@@ -840,8 +846,10 @@ func (s *session) Finish(machine, call int) {
 		o.need.call = call
 		s.needs = append(s.needs, o.need)
 	}
-	if moving := o.foundMoving(); moving > 0 && o.call.Kind != Get {
-		s.movingGen, s.writes = max(s.movingGen, moving), s.writes+1
+	moving := o.foundMoving()
+	helps := o.call.Kind != Get || o.table.slots >= o.m.gradualSlots
+	if moving > 0 && helps && o.paid != o.table.gen && o.need.what != needMove {
+		s.movingGen, s.met = max(s.movingGen, moving), s.met+1
 	}
 	if o.farFromHome() {
 		s.farHash = o.hash | 1

@@ -33,6 +33,8 @@ var (
 		"kv: another call has taken the next units, and not moved the end")
 	otherItem = mark.Named(
 		"kv: an Add that has lost its swap takes another item")
+	putsEarly = mark.Named(
+		"kv: a new key comes into a table while slots still move there")
 	lateHold = mark.Named(
 		"kv: a table has moved by the time its areas are held")
 	ofTwoTables = mark.Named("kv: slots may be of two tables")

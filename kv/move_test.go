@@ -130,6 +130,147 @@ func TestGrows(t *testing.T) {
 	})
 }
 
+// TestGradual: no call moves more than a few parts of a large table. Puts of new keys, of keys that
+// are there, and gets have it move on, one by one and in batches.
+func TestGradual(t *testing.T) {
+	for _, copies := range []bool{false, true} {
+		for _, batch := range []int{1, 3} {
+			cfg := Config{Slots: 1 << 13, MaxSlots: 1 << 15, Bytes: 1 << 22, MaxKey: 8,
+				MaxValue: 8, Copies: copies, Chunk: 8}
+			err := withMap(engines[0], 1, cfg, func(m *Map) error {
+				m.gradualSlots = 0
+				return fillGradually(m, batch)
+			})
+			if err != nil {
+				t.Errorf("copies %v, batch %d: %v", copies, batch, err)
+			}
+		}
+	}
+}
+
+func fillGradually(m *Map, batch int) error {
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(5, 6))
+	calls, want, early := make([]Call, batch), map[string]entry{}, 0
+	n := 0
+	for len(want) < 20<<10 {
+		for i := range calls {
+			key := number(m, len(want)-rng.IntN(2)*rng.IntN(len(want)+1))
+			calls[i] = Call{Kind: []Kind{Put, Put, Get}[rng.IntN(3)], Key: key, Value: key[:0]}
+			if calls[i].Kind == Put {
+				calls[i].Value = key
+				want[string(key)] = entry{value: string(key)}
+			}
+		}
+		before := partsToMove(m)
+		if err := m.Batch(calls); err != nil {
+			return err
+		}
+		after := partsToMove(m)
+		if after > 0 && after < before {
+			early++
+		}
+		if most := batch*partsPerCall + firstParts; before-after > most {
+			return fmt.Errorf("%d calls have moved %d parts, at most %d are to", batch,
+				before-after, most)
+		}
+		if n++; n%2048 == 0 || after > 0 && after < before && early%64 == 0 {
+			if err := m.Check(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if early < 30 {
+		return fmt.Errorf("%d calls have met a table that moves", early)
+	}
+	if err := moveTable(m, 1); err != nil {
+		return err
+	}
+	for n := 0; partsToMove(m) > 0; n++ { // gets alone have it move to the end
+		if _, _, ok, err := m.Get(number(m, n%len(want)), nil); !ok || err != nil || n > 1<<16 {
+			return fmt.Errorf("get %d: %v, %w", n, ok, err)
+		}
+	}
+	return errors.Join(same(m, want), m.Check(ctx))
+}
+
+// halfMoved runs fn with a map whose table moves, and with keys that have the same home in both
+// tables, of which the first n are there and have moved.
+func halfMoved(t *testing.T, n int, fn func(m *Map, keys [][]byte) error) {
+	t.Helper()
+	err := withMap(engines[0], 1, Config{Slots: 1 << 12, MaxSlots: 1 << 13, Bytes: 1 << 13,
+		MaxKey: 8, MaxValue: 8, Chunk: 1}, func(m *Map) error {
+		m.gradualSlots = 0
+		from, into := m.latest.Load(), m.table(2, newShape(1, 1))
+		homes := func(key []byte) [2]uint64 {
+			return [2]uint64{from.slotAt(hashOf(key), 0), into.slotAt(hashOf(key), 0)}
+		}
+		keys := [][]byte{[]byte("key")}
+		for i := 0; len(keys) < 10; i++ {
+			if key := fmt.Appendf(nil, "%d", i); homes(key) == homes(keys[0]) {
+				keys = append(keys, key)
+			}
+		}
+		var err error
+		for _, key := range keys[:n] {
+			_, e := m.Put(key, key)
+			err = errors.Join(err, e)
+		}
+		ctx := context.Background()
+		now, e := m.state(ctx)
+		if err = errors.Join(err, e); err == nil {
+			now, err = m.begin(ctx, now, 1)
+		}
+		m.partsLeft(from)
+		home := m.partAt(from, homes(keys[0])[0])
+		err = errors.Join(err, m.withSession(func(s *session) error {
+			return s.move(ctx, now, []int{home, home + 1, home + 2}, 0, false)
+		}))
+		return errors.Join(err, fn(m, keys), m.Check(ctx))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// partsToMove is how many parts of the table are left to move, 0 if it does not move.
+func partsToMove(m *Map) int {
+	now, err := m.state(context.Background())
+	if from, _ := m.tables(now); err == nil && now.moving() {
+		return m.partsLeft(from)
+	}
+	return 0
+}
+
+// A new key for which the next table has no slot near its home waits until all slots have moved.
+func TestFarKeyWaits(t *testing.T) {
+	halfMoved(t, 8, func(m *Map, keys [][]byte) error {
+		_, err := m.Put(keys[8], keys[8])
+		if left := partsToMove(m); left > 0 {
+			err = errors.Join(err, fmt.Errorf("%d parts are left to move", left))
+		}
+		return errors.Join(err, has(m, keys[8], string(keys[8])))
+	})
+}
+
+// Each new key has some parts move before it comes into the next table.
+func TestNewKeyPays(t *testing.T) {
+	halfMoved(t, 2, func(m *Map, keys [][]byte) (err error) {
+		left := partsToMove(m)
+		for _, key := range keys[8:10] {
+			_, e := m.Put(key, key)
+			err = errors.Join(err, e)
+			if now := partsToMove(m); left-now != partsPerCall {
+				err = errors.Join(err, fmt.Errorf("%q: %d parts were left, and %d are", key, left,
+					now))
+			}
+			err = errors.Join(err, has(m, key, string(key)))
+			left = partsToMove(m)
+		}
+		return err
+	})
+}
+
 // fill puts keys of this rank in batches, and reads each batch twice: at once, and in the end.
 func fill(m *Map, keys, batch int) error {
 	get := func(first int) error {
