@@ -1,5 +1,5 @@
 /*
- * Find-or-put with elements, for SPIN: the protocol of set/doc.go. One step of a
+ * Find-or-put with elements, for SPIN: the protocol of set/DESIGN.md. One step of a
  * rank is one access to one word of shared memory, with the local work that follows
  * from it; nothing longer is atomic. README.md says what stands for what and what is
  * left out. spec/run sets the parameters:

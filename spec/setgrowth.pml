@@ -1,5 +1,5 @@
 /*
- * A set of words that grows while it is in use, for SPIN: "Growth" of set/doc.go. One step of a
+ * A set of words that grows while it is in use, for SPIN: "Growth" of set/DESIGN.md. One step of a
  * rank is one access to one word of shared memory, with the local work that follows from it;
  * nothing longer is atomic. README.md says what stands for what. spec/run sets the parameters:
  *
