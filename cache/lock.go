@@ -14,7 +14,7 @@ import (
 //	 63        44 43        24 23           0
 //
 // The owner has a number, its rank plus 1, so that others can find that it is dead. In a new epoch
-// nobody has the lock. doc.go has the steps.
+// nobody has the lock. DESIGN.md has the steps.
 const (
 	readerMask = 1<<24 - 1
 	ownerShift = 24

@@ -23,7 +23,7 @@ const (
 //	candidates:  group 0           group 1           group 2
 //	             | 3 0 1 2 |       | 1 2 3 0 |       | 0 1 2 3 |      first = 1, 3, 0
 //
-// doc.go says where a search ends, and why a key may stand twice.
+// DESIGN.md says where a search ends, and why a key may stand twice.
 type search struct {
 	c     *Cache
 	kind  kind
