@@ -186,7 +186,7 @@ func (b *builder) checkMemory() error {
 // the build an error. It is 0 for a Config that Build refuses.
 //
 // What a rank takes is its records in whole words, the window in which records arrive, and
-// the segment with the table; see doc.go. All keys count as KeySize bytes.
+// the segment with the table; see DESIGN.md. All keys count as KeySize bytes.
 func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 {
 	if ranks < 1 || c.complete() != nil {
 		return 0
