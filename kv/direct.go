@@ -12,7 +12,7 @@ import (
 )
 
 // Calls over memory that this rank addresses directly: its own and the memory of ranks of its host.
-// They take the steps of doc.go without a queue, and are left to the machine, which has nothing to
+// They take the steps of DESIGN.md without a queue, and are left to the machine, which has nothing to
 // undo, where they meet a slot of a table that moves, memory that is not addressable, no empty slot
 // or no free item.
 //

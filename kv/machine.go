@@ -12,7 +12,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// op is a call as a step machine. Its steps have the names of doc.go:
+// op is a call as a step machine. Its steps have the names of DESIGN.md:
 //
 //	write    the item of a put; the first chunk is requested at the same time. An Add writes the
 //	         item of a key that is not there

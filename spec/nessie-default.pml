@@ -1,5 +1,5 @@
 /*
- * The table of package kv, for SPIN: what eval/docs/nessie.md calls Default. One step of a client
+ * The table of package kv, for SPIN: the protocol of kv/DESIGN.md. One step of a client
  * is one access to one word of shared memory, with the local work that follows from it; a
  * slot or an item is read and written word by word. README.md maps the model to the code;
  * nessie.sh sets the parameters:
