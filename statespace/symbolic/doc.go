@@ -133,8 +133,8 @@
 // levels chosen after the set is known; and by levels chosen before that, only two of the nets
 // need less than half of the memory in each of four processes. Where entries count things, slices
 // have most lists in common, and each process makes them again, with up to eight times the
-// operations in sum. eval/docs/benchmarks.md has the figures. So the ranks of a job take different
-// orders in place of slices (package petri/diagram).
+// operations in sum. So the ranks of a job take different orders in place of slices (package
+// petri/diagram).
 //
 // # Garbage
 //
