@@ -56,7 +56,7 @@
 // Keys have 4 to 4096 bytes, or 0 to 4096 with VariableKeys, and values 0 to 4096. All keys are
 // legal. A build that would take more than MaxMemoryBytes on a rank is an error, and so are a Load
 // above [MaxLoad], and more than MaxCopies records of a key. [Config.PeakBytes] estimates what a
-// build takes: the records of the rank, its finished segment, and up to 50 MiB.
+// build takes: a little more than the records of the rank and its finished segment.
 //
 // # Paper
 //
