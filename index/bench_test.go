@@ -2,10 +2,14 @@ package index
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -190,4 +194,71 @@ func BenchmarkOpen(b *testing.B) {
 			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N), "ns/lookup")
 		})
 	}
+}
+
+// BenchmarkMappedGet gets single keys of 8 bytes, with values of 8 bytes, of an index in a file that
+// is mapped, of the same one in memory, and of a map of Go, in turns.
+//
+//	go test ./index -run '^$' -bench MappedGet
+func BenchmarkMappedGet(b *testing.B) {
+	for _, n := range []int{1 << 12, 1 << 20} { // within the caches, and not
+		b.Run(fmt.Sprintf("records=%d", n), func(b *testing.B) { benchmarkMappedGet(b, uint64(n)) })
+	}
+}
+
+func benchmarkMappedGet(b *testing.B, n uint64) {
+	const odd, turn = 0x9e3779b97f4a7c15, 1 << 10
+	ctx := context.Background()
+	job := local.Single()
+	defer job.Close()
+	path := filepath.Join(b.TempDir(), "index")
+	peer := make(map[uint64]uint64, n)
+	x, err := Build(ctx, job, Config{KeySize: 8, ValueSize: 8},
+		func(yield func(Record, error) bool) {
+			for i := range n {
+				peer[i*odd] = i
+				key := binary.LittleEndian.AppendUint64(nil, i*odd)
+				if !yield(Record{key, key}, nil) {
+					return
+				}
+			}
+		})
+	must(b, err)
+	defer x.Close()
+	must(b, x.Save(ctx, path))
+	mapped, err := Open(ctx, job, path)
+	must(b, err)
+	defer mapped.Close()
+	get := func(x *Index) func(word uint64) bool {
+		var key, value [8]byte
+		return func(word uint64) bool {
+			binary.LittleEndian.PutUint64(key[:], word)
+			_, ok, err := x.Get(key[:], value[:0])
+			return ok && err == nil
+		}
+	}
+	inMap := func(word uint64) bool { _, ok := peer[word]; return ok }
+	names := []string{"mapped-ns/get", "memory-ns/get", "map-ns/get"}
+	took := make([][]float64, len(names))
+	rng := rand.New(rand.NewPCG(1, 2))
+	b.ReportAllocs()
+	b.ResetTimer()
+	for done := 0; done < b.N; done += turn {
+		for way, has := range []func(word uint64) bool{get(mapped), get(x), inMap} {
+			begun := time.Now()
+			for range turn {
+				if !has(rng.Uint64N(n) * odd) {
+					b.Fatal("a key is not there")
+				}
+			}
+			took[way] = append(took[way], time.Since(begun).Seconds()*1e9/turn)
+		}
+	}
+	medians := make([]float64, len(names))
+	for way, all := range took {
+		slices.Sort(all)
+		medians[way] = all[len(all)/2]
+		b.ReportMetric(medians[way], names[way])
+	}
+	b.ReportMetric(medians[1]/medians[0], "memory/mapped")
 }

@@ -96,6 +96,11 @@ func (f mappedFile) lookupAll() (failed int, err error) {
 		} else {
 			failed++
 		}
+		v, ok, err := f.x.Get(key, nil)
+		if err == nil && (ok != (len(want) > 0) || ok && !slices.Contains(want, string(v))) {
+			return failed, fmt.Errorf("Get of key %x has %x, %v; it should have one of %x", key, v,
+				ok, want)
+		}
 		for v, err := range f.x.Lookup(key) { // and leaves
 			if err == nil && !slices.Contains(want, string(v)) {
 				return failed, fmt.Errorf("key %x has a first value %x", key, v)
@@ -190,4 +195,28 @@ func TestCutMeanwhile(t *testing.T) {
 			must(t, err, <-done)
 		}
 	})
+}
+
+// A Get from a file that is mapped allocates nothing.
+func TestMappedGetAllocatesNothing(t *testing.T) {
+	ctx := context.Background()
+	job := local.Single()
+	defer job.Close()
+	for _, cfg := range []Config{{KeySize: 8, ValueSize: 8}, {KeySize: 16, ValueSize: 100}} {
+		path := filepath.Join(t.TempDir(), "index")
+		m := records(rand.New(rand.NewPCG(1, 2)), cfg, 1000, 1)
+		saved(t, path, 1, cfg, m)
+		x, err := Open(ctx, job, path)
+		must(t, err)
+		value := make([]byte, 0, 100)
+		allocated := testing.AllocsPerRun(10, func() {
+			if v, ok, err := x.Get(m[0].Key, value); !ok || err != nil || len(v) != cfg.ValueSize {
+				t.Fatalf("key %x has %x, %v, %v", m[0].Key, v, ok, err)
+			}
+		})
+		if allocated != 0 {
+			t.Errorf("%+v: a Get allocates %v times", cfg, allocated)
+		}
+		must(t, x.Close())
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
@@ -25,6 +26,7 @@ type Reader struct {
 	cfg      Lookups
 	direct   bool
 	quick    quick
+	inFile   quick   // of a table in a file that is mapped, else nil; quick does nothing then
 	sizes    []int   // of reads in slots, one after the other; the last one is repeated
 	maxSlots int     // of a read
 	guides   []guide // by rank; nil: there are none
@@ -68,7 +70,9 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 	r := &Reader{t: x.t, cfg: l, quick: notQuick, direct: x.t.batches.Whole != nil && !l.OneSided,
 		sessions: core.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Counts]()}
 	if r.direct {
-		r.quick = x.t.quick()
+		if r.quick = x.t.quick(); x.t.image != nil {
+			r.quick, r.inFile = notQuick, r.quick
+		}
 		return r, nil
 	}
 	if err := r.choose(); err != nil {
@@ -103,6 +107,11 @@ func (r *Reader) Get(key, dst []byte) (value []byte, ok bool, err error) {
 	if v != nil {
 		return append(dst, v...), true, nil
 	}
+	if r.inFile != nil {
+		if v, over, err = r.getInFile(key, dst); v != nil || err != nil {
+			return v, err == nil, err
+		}
+	}
 	if !over {
 		r.lookup(key, func(v Value, failed error) bool {
 			if err = failed; err == nil {
@@ -112,6 +121,20 @@ func (r *Reader) Get(key, dst []byte) (value []byte, ok bool, err error) {
 		})
 	}
 	return dst, ok, err
+}
+
+// getInFile is Get by the quick way in a file that is mapped, where that is enough. The value is
+// copied before the file is seen not to have been cut.
+func (r *Reader) getInFile(key, dst []byte) (value []byte, over bool, err error) {
+	defer r.t.recovered(debug.SetPanicOnFault(true), &err)
+	value, over = r.inFile(r, key)
+	if value != nil {
+		value = append(dst, value...)
+	}
+	if r.t.image.cut() {
+		err = r.t.image.lost()
+	}
+	return value, over, err
 }
 
 func (r *Reader) lookup(key []byte, yield func(Value, error) bool) {

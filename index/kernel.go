@@ -64,10 +64,9 @@ func (t *table) findNumbers() {
 // calls a lookup has, the more of the next one the processor does while it waits for memory.
 type quick func(r *Reader, key []byte) (v Value, over bool)
 
-// quick is how a table is looked up that is not in a file.
+// quick is how a table is looked up.
 func (t *table) quick() quick {
 	switch {
-	case t.image != nil:
 	case t.numbers.keyBytes == 4:
 		return quick4
 	case t.numbers.keyBytes == 8:

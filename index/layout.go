@@ -483,24 +483,25 @@ func (t *table) guarded(read func() error) (err error) {
 	if t.image == nil {
 		return read()
 	}
-	before := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(before)
-		panicked := recover()
-		if panicked == nil {
-			return
-		}
-		fault, ok := panicked.(interface{ Addr() uintptr })
-		if !ok || !t.image.holds(fault.Addr()) {
-			panic(panicked)
-		}
-		err = t.image.lost()
-	}()
-	err = read()
-	if t.image.cut() {
+	defer t.recovered(debug.SetPanicOnFault(true), &err)
+	if err = read(); t.image.cut() {
 		err = t.image.lost()
 	}
 	return err
+}
+
+// recovered is deferred by what reads a mapped file. before is what SetPanicOnFault has returned.
+func (t *table) recovered(before bool, err *error) {
+	debug.SetPanicOnFault(before)
+	panicked := recover()
+	if panicked == nil {
+		return
+	}
+	fault, ok := panicked.(interface{ Addr() uintptr })
+	if !ok || !t.image.holds(fault.Addr()) {
+		panic(panicked)
+	}
+	*err = t.image.lost()
 }
 
 // cut reports whether a file that is mapped has been truncated since it was opened: then the end
