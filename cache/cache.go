@@ -65,6 +65,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	}
 	c := &Cache{job: job, sessions: core.Pool[*session]{Closed: errClosed}}
 	c.shared, _ = job.(rma.Shared)
+	c.fault.Job = c.shared
 	c.shape(cfg, job.Size())
 	// A job may know the window by its name.
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: buckets", Words: c.segment})
@@ -105,9 +106,6 @@ func (c *Cache) Close() error {
 	}
 	return err
 }
-
-// guard calls fn. In a cache whose file can be cut off that is an error.
-func (c *Cache) guard(fn func() error) error { return c.fault.Guard(c.shared, fn) }
 
 // Config is the configuration in force, with what was left to the cache filled in.
 func (c *Cache) Config() Config { return c.cfg }
@@ -162,26 +160,9 @@ func (c *Cache) one(k kind, key, value []byte, ttl time.Duration) (outcome, erro
 			return outcome{}, err
 		}
 	}
-	if c.shared != nil {
-		return c.makeGuarded(k, key, value, expiry)
-	}
-	return c.make(k, key, value, expiry)
-}
-
-// makeGuarded is make in a cache whose file can be cut off.
-func (c *Cache) makeGuarded(k kind, key, value []byte, expiry uint64) (o outcome, err error) {
-	defer c.fault.Recover(c.shared, core.CatchFaults(), &err)
-	if err := c.fault.Err(); err != nil {
-		return outcome{}, err
-	}
-	return c.make(k, key, value, expiry)
-}
-
-// make does a single operation whose sizes are right.
-func (c *Cache) make(k kind, key, value []byte, expiry uint64) (outcome, error) {
 	if keyWords, valueWords, whole := asWordPair(key, value); whole && c.batches.Any {
-		if o, ok := c.direct(k, keyWords, valueWords, expiry); ok {
-			return o, nil
+		if o, ok, err := c.direct(k, keyWords, valueWords, expiry); ok {
+			return o, err
 		}
 	}
 	return c.oneCopied(k, key, value, expiry)
@@ -212,11 +193,11 @@ func (c *Cache) oneCopied(k kind, key, value []byte, expiry uint64) (o outcome, 
 	if b.keys.pack(b.key, 0); k == kindPut {
 		b.values.pack(b.value, 0)
 	}
-	if o, ok := c.direct(k, b.key, b.value, expiry); ok {
+	if o, ok, err := c.direct(k, b.key, b.value, expiry); ok {
 		if k == kindGet && o.matched {
 			copy(value, core.BytesOf(b.value))
 		}
-		return o, nil
+		return o, err
 	}
 	err = b.Queued(nil)
 	c.tally.Add(hashKey(b.key), &b.counts)
@@ -278,7 +259,7 @@ func (c *Cache) GetAt(rank int, bucket uint64, key, value []byte) (found bool, e
 	}
 	words := make([]uint64, c.bucketWords)
 	for try := 0; !found; try++ {
-		err = c.guard(func() error {
+		err = c.fault.Guard(func() error {
 			return c.read(rank, c.bucketOffset(bucket/group, int(bucket%group)), words)
 		})
 		found = c.whole(words)
@@ -331,7 +312,7 @@ func (c *Cache) batch(o call) error {
 	defer s.give()
 	s.begin(o)
 	requests := rma.Stats{}
-	err := c.guard(func() (err error) {
+	err := c.fault.Guard(func() (err error) {
 		requests, err = c.batches.Run(context.Background(), n, s)
 		return err
 	})

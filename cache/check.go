@@ -22,7 +22,7 @@ func (c *Cache) Check(ctx context.Context) error {
 		return c.checkPart(ctx, c.job.Rank())
 	}
 	return core.CheckBeside(func() error {
-		return c.guard(func() error { return c.checkPart(ctx, 0) })
+		return c.fault.Guard(func() error { return c.checkPart(ctx, 0) })
 	})
 }
 
@@ -155,7 +155,7 @@ type bucket struct {
 func (c *Cache) buckets(ctx context.Context, rank int, now uint64) iter.Seq2[bucket, error] {
 	return func(yield func(bucket, error) bool) {
 		more := true
-		err := c.guard(func() error {
+		err := c.fault.Guard(func() error {
 			r, err := c.newReader()
 			if err != nil {
 				return err
@@ -257,7 +257,7 @@ func (c *Cache) Used(ctx context.Context) (float64, error) {
 	now, used, of, all := c.now(), 0, 0, c.groups*uint64(c.ranks)
 	for group := uint64(0); group < all; group += max(1, all/usedSample) {
 		var words []uint64
-		err := c.guard(func() (err error) {
+		err := c.fault.Guard(func() (err error) {
 			words, err = c.readGroup(ctx, r, int(group/c.groups), group%c.groups)
 			return err
 		})

@@ -3,17 +3,26 @@ package cache
 import (
 	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/system/memory"
 )
 
-// direct does a single operation on memory. ok is false where only a queue reaches the memory.
-func (c *Cache) direct(k kind, key, value []uint64, expiry uint64) (_ outcome, ok bool) {
+// direct does a single operation on memory. ok is false where only a queue reaches the memory, which
+// is never so in a cache whose file can be cut off.
+func (c *Cache) direct(k kind, key, value []uint64, expiry uint64) (o outcome, ok bool, err error) {
+	if c.fault.Job != nil {
+		ok = true // also after a fault
+		defer c.fault.Recover(core.CatchFaults(), &err)
+		if err := c.fault.Err(); err != nil {
+			return o, ok, err
+		}
+	}
 	var s search // no literal, which would be copied
 	s.c, s.kind, s.key, s.value = c, k, key, value
 	s.now, s.expiry = c.now(), expiry
 	s.address(hashKey(key))
 	if c.batches.At(s.rank) == nil {
-		return outcome{}, false
+		return outcome{}, false, nil
 	}
 	var l *latch
 	if c.cfg.Mode != LockFree {
@@ -21,7 +30,7 @@ func (c *Cache) direct(k kind, key, value []uint64, expiry uint64) (_ outcome, o
 	}
 	s.run(l)
 	s.countAlone()
-	return s.outcome, true
+	return s.outcome, true, nil
 }
 
 // run does gets or puts of a call, in the stages of kernel.go.

@@ -168,22 +168,24 @@ func TestOpenTyped(t *testing.T) {
 	}
 }
 
-// A file that is cut off makes calls fail.
+// A file that is cut off makes calls fail, also those whose keys are copied.
 func TestCutOff(t *testing.T) {
-	path := named(t)
-	c := open(t, path, Config{KeySize: 8, ValueSize: 8, Buckets: 100000})
-	if err := os.Truncate(path, 1<<13); err != nil {
-		t.Fatal(err)
-	}
-	key, value := make([]byte, 8), make([]byte, 8)
-	_, getErr := c.Get(key, value)
-	_, putErr := c.Put(key[:8:8], value)
-	_, usedErr := c.Used(t.Context())
-	for what, err := range map[string]error{"Get": getErr, "Put": putErr, "Used": usedErr,
-		"PutBatch": c.PutBatch(key, value, make([]Result, 1)), "Check": c.Check(t.Context()),
-		"Clear": c.Clear(t.Context())} {
-		if err == nil || !strings.Contains(err.Error(), "was cut off") {
-			t.Errorf("%s: %v", what, err)
+	for _, size := range []int{8, 5} {
+		path := named(t)
+		c := open(t, path, Config{KeySize: size, ValueSize: 8, Buckets: 100000})
+		if err := os.Truncate(path, 1<<13); err != nil {
+			t.Fatal(err)
+		}
+		key, value := make([]byte, size), make([]byte, 8)
+		_, getErr := c.Get(key, value)
+		_, putErr := c.Put(key[:size:size], value)
+		_, usedErr := c.Used(t.Context())
+		for what, err := range map[string]error{"Get": getErr, "Put": putErr, "Used": usedErr,
+			"PutBatch": c.PutBatch(key, value, make([]Result, 1)), "Check": c.Check(t.Context()),
+			"Clear": c.Clear(t.Context())} {
+			if err == nil || !strings.Contains(err.Error(), "was cut off") {
+				t.Errorf("%s, keys of %d bytes: %v", what, size, err)
+			}
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (c *Cache) Clear(ctx context.Context) error {
 	if err := c.job.Barrier(ctx); err != nil { // calls that came before have ended on all ranks
 		return err
 	}
-	err := c.guard(func() error { return c.clearOwn(ctx) })
+	err := c.fault.Guard(func() error { return c.clearOwn(ctx) })
 	return rma.AllSucceeded(ctx, c.job, "cache: clearing", err)
 }
 

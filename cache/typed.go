@@ -217,25 +217,9 @@ func (c *Cache) oneOfWords(k kind, key, value []uint64) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	if c.shared != nil {
-		return c.wordsGuarded(k, key, value, expiry)
-	}
-	return c.makeOfWords(k, key, value, expiry)
-}
-
-// wordsGuarded is makeOfWords in a cache whose file can be cut off.
-func (c *Cache) wordsGuarded(k kind, key, value []uint64, expiry uint64) (o outcome, err error) {
-	defer c.fault.Recover(c.shared, core.CatchFaults(), &err)
-	if err := c.fault.Err(); err != nil {
-		return outcome{}, err
-	}
-	return c.makeOfWords(k, key, value, expiry)
-}
-
-func (c *Cache) makeOfWords(k kind, key, value []uint64, expiry uint64) (outcome, error) {
 	if c.batches.Any {
-		if o, ok := c.direct(k, key, value, expiry); ok {
-			return o, nil
+		if o, ok, err := c.direct(k, key, value, expiry); ok {
+			return o, err
 		}
 	}
 	own := core.BytesOf(slices.Clone(value))

@@ -195,7 +195,7 @@ func addLoses(t *testing.T) error {
 					if batch {
 						err = m.Batch(calls)
 					} else {
-						err = m.one(&calls[0])
+						err = m.one(&calls[0], false)
 					}
 					if err == nil && calls[0].Sum != want {
 						err = fmt.Errorf("the sum of %q is %d, not %d", key, calls[0].Sum, want)

@@ -39,7 +39,7 @@ func (m *Map) Check(ctx context.Context) error {
 		return m.check(ctx)
 	}
 	return core.CheckBeside(func() error {
-		return m.fault.Guard(m.shared, func() error { return m.check(ctx) })
+		return m.fault.Guard(func() error { return m.check(ctx) })
 	})
 }
 
@@ -263,7 +263,7 @@ func (w *walker) keys() iter.Seq[slotRead] {
 func (m *Map) count(ctx context.Context, each func(s slotRead)) (taken, removedOnes uint64,
 	last *table, err error) {
 	last = m.latest.Load()
-	err = m.fault.Guard(m.shared, func() error {
+	err = m.fault.Guard(func() error {
 		w, err := m.walker(ctx)
 		if err != nil {
 			return err

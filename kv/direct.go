@@ -282,9 +282,9 @@ func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 	}
 }
 
-// get is Get. Where the memory of all ranks is in one piece, and the key is in the line of its home
-// or nowhere, it takes the steps of search and compare in one: so few instructions that the
-// processor begins with the next get while it waits for the memory of this one.
+// get is Get. If the memory of all ranks is in one piece, and the key is in the line of its home or
+// nowhere, get does alone the work of search and compare. It has so few instructions that the
+// processor begins the next get while this one waits for memory. getUsual makes all other calls.
 func (m *Map) get(key, dst []byte) (value []byte, v Version, ok bool, err error) {
 	t, hash := m.latest.Load(), hashOf(key)
 	home, _ := bits.Mul64(hash, t.homes)
@@ -337,7 +337,7 @@ func (m *Map) get(key, dst []byte) (value []byte, v Version, ok bool, err error)
 // getUsual is get by the steps that all calls take.
 func (m *Map) getUsual(key, dst []byte) (value []byte, v Version, ok bool, err error) {
 	c := Call{Kind: Get, Key: key, Value: dst}
-	err = m.one(&c)
+	err = m.one(&c, false)
 	return c.Value, c.Version, c.Done, err
 }
 

@@ -82,7 +82,7 @@ func countUp(m *Map, seed uint64, times int, counted []atomic.Uint64) error {
 func countOne(m *Map, key []byte, n, longer int) error {
 	run := func(c Call) (bool, error) {
 		if n%2 == 0 {
-			err := m.one(&c)
+			err := m.one(&c, false)
 			return c.Done, err
 		}
 		calls := []Call{c}

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -73,6 +74,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 		m.stride += copyWords
 	}
 	m.shared, _ = job.(rma.Shared)
+	m.fault.Job = m.shared
 	err := m.allocate(ctx)
 	if err == nil && m.shared != nil && m.shared.Attached() {
 		if _, err = m.state(ctx); err == nil {
@@ -178,7 +180,7 @@ func (m *Map) Close() error {
 	m.latest.Store(m.table(m.latest.Load().gen, m.latest.Load().shape)) // without its memory
 	// After a fault the memory may be gone.
 	if m.shared != nil && m.fault.Err() == nil {
-		_ = m.fault.Guard(m.shared, func() error {
+		_ = m.fault.Guard(func() error {
 			m.arena.closeReserves()
 			return nil
 		})
@@ -239,15 +241,15 @@ func (m *Map) full(items bool, memory error) *FullError {
 
 // Get appends the value of key to dst. ok is false when the key is not there.
 func (m *Map) Get(key, dst []byte) (value []byte, v Version, ok bool, err error) {
-	if m.shared != nil {
-		return m.getShared(key, dst)
+	if m.fault.Job != nil {
+		return m.getGuarded(key, dst)
 	}
 	return m.get(key, dst)
 }
 
-// getShared is get in a map whose file may be cut off.
-func (m *Map) getShared(key, dst []byte) (value []byte, v Version, ok bool, err error) {
-	defer m.fault.Recover(m.shared, core.CatchFaults(), &err)
+// getGuarded is get in a map whose file may be cut off.
+func (m *Map) getGuarded(key, dst []byte) (value []byte, v Version, ok bool, err error) {
+	defer m.fault.Recover(core.CatchFaults(), &err)
 	if err := m.fault.Err(); err != nil {
 		return dst, 0, false, err
 	}
@@ -257,14 +259,14 @@ func (m *Map) getShared(key, dst []byte) (value []byte, v Version, ok bool, err 
 // Put stores a value under a key.
 func (m *Map) Put(key, value []byte) (Version, error) {
 	c := Call{Kind: Put, Key: key, Value: value}
-	err := m.one(&c)
+	err := m.one(&c, false)
 	return c.Version, err
 }
 
 // Delete removes a key, and reports whether it was there.
 func (m *Map) Delete(key []byte) (bool, error) {
 	c := Call{Kind: Delete, Key: key}
-	err := m.one(&c)
+	err := m.one(&c, false)
 	return c.Done, err
 }
 
@@ -272,7 +274,7 @@ func (m *Map) Delete(key []byte) (bool, error) {
 // version is of what is there now.
 func (m *Map) PutIfAbsent(key, value []byte) (Version, bool, error) {
 	c := Call{Kind: PutIfAbsent, Key: key, Value: value}
-	err := m.one(&c)
+	err := m.one(&c, false)
 	return c.Version, c.Done, err
 }
 
@@ -280,7 +282,7 @@ func (m *Map) PutIfAbsent(key, value []byte) (Version, bool, error) {
 // and reports whether it did. The version returned is of what is there now.
 func (m *Map) CompareAndPut(key, value []byte, v Version) (Version, bool, error) {
 	c := Call{Kind: CompareAndPut, Key: key, Value: value, Version: v}
-	err := m.one(&c)
+	err := m.one(&c, false)
 	return c.Version, c.Done, err
 }
 
@@ -290,36 +292,30 @@ func (m *Map) CompareAndPut(key, value []byte, v Version) (Version, bool, error)
 // is a [CounterError]. After an error of the engine it may or may not have been added.
 func (m *Map) Add(key []byte, delta int64) (sum int64, v Version, err error) {
 	c := Call{Kind: Add, Key: key, Delta: delta}
-	err = m.one(&c)
+	err = m.one(&c, false)
 	return c.Sum, c.Version, err
 }
 
-// one makes a single call, which is not shipped: over memory, or else by a machine over a queue.
-func (m *Map) one(c *Call) error {
+// one makes a single call, which is not shipped: over memory, or else by a machine over a queue. If
+// the key and the value may be on the stack the machine gets copies, as the stack may move
+// meanwhile.
+func (m *Map) one(c *Call, onStack bool) (err error) {
 	if err := m.cfg.check(c); err != nil {
 		return err
 	}
-	if m.shared != nil {
-		return m.oneShared(c)
+	if m.fault.Job != nil {
+		defer m.fault.Recover(core.CatchFaults(), &err)
+		if err := m.fault.Err(); err != nil {
+			return err
+		}
 	}
-	return m.make(c)
-}
-
-// oneShared is one in a map whose file may be cut off.
-func (m *Map) oneShared(c *Call) (err error) {
-	defer m.fault.Recover(m.shared, core.CatchFaults(), &err)
-	if err := m.fault.Err(); err != nil {
-		return err
-	}
-	return m.make(c)
-}
-
-// make makes a call that was checked.
-func (m *Map) make(c *Call) error {
 	if m.batches.Any && m.direct(c) {
 		return c.Err
 	}
 	calls := [1]Call{*c}
+	if onStack {
+		calls[0].Key, calls[0].Value = bytes.Clone(c.Key), bytes.Clone(c.Value)
+	}
 	m.queued(calls[:], nil, false)
 	*c = calls[0]
 	return c.Err
@@ -337,7 +333,7 @@ func (m *Map) Batch(calls []Call) error {
 	}
 	b := batch{m: m, calls: calls}
 	requests := rma.Stats{}
-	err := m.fault.Guard(m.shared, func() (err error) {
+	err := m.fault.Guard(func() (err error) {
 		requests, err = b.run()
 		return err
 	})
@@ -408,7 +404,7 @@ func (m *Map) pairs(ctx context.Context,
 	slots func(w *walker) iter.Seq[slotRead]) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
 		more := true
-		err := m.fault.Guard(m.shared, func() error {
+		err := m.fault.Guard(func() error {
 			w, err := m.walker(ctx)
 			if err != nil {
 				return err

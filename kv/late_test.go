@@ -237,7 +237,7 @@ func goOn(s *session, o *op) error {
 		err = errors.Join(err, s.thawArrived(context.Background(), n.table, n.slot, n.word, o.hash))
 	default:
 		c := *o.call
-		err = errors.Join(err, s.m.one(&c))
+		err = errors.Join(err, s.m.one(&c, false))
 	}
 	return err
 }
@@ -329,7 +329,7 @@ func lateChunkOn(e engine) error {
 		err = errors.Join(err, w.err, w.close(), runUntil(s.q, o, never))
 		s.calls = []Call{c}
 		if o.need.what != needNothing && len(s.satisfy([]need{o.need})) > 0 {
-			err = errors.Join(err, m.one(&c))
+			err = errors.Join(err, m.one(&c, false))
 		}
 		if !c.Done {
 			err = errors.Join(err, errors.New("the key is there, and is not found"))

@@ -102,7 +102,7 @@ func stream(m *Map, calls int) error {
 // call makes a call, which is shipped if batches are.
 func (m *Map) call(c *Call) error {
 	if m.cfg.Access != ship.Shipped {
-		return m.one(c)
+		return m.one(c, false)
 	}
 	calls := []Call{*c}
 	err := m.Batch(calls)

@@ -85,7 +85,7 @@ func TestRoundTripsOfAdds(t *testing.T) {
 // do makes a call with key number n.
 func do(m *Map, kind Kind, n uint64) error {
 	key := binary.LittleEndian.AppendUint64(nil, n)
-	return m.one(&Call{Kind: kind, Key: key, Value: key[:0:0], Delta: 1})
+	return m.one(&Call{Kind: kind, Key: key, Value: key[:0:0], Delta: 1}, false)
 }
 
 // cost is the mean of round trips of calls with keys from first to last.

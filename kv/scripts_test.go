@@ -126,7 +126,7 @@ var ways = []struct {
 		c.Value, c.Version, c.Done, err = m.Get(c.Key, c.Value)
 		return err
 	}},
-	{"call", directRead, (*Map).one},
+	{"call", directRead, func(m *Map, c *Call) error { return m.one(c, false) }},
 	{"batch", directRead, func(m *Map, c *Call) error {
 		calls := []Call{*c}
 		err := m.Batch(calls)

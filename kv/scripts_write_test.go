@@ -19,7 +19,7 @@ func change(m *Map, key []byte, value string, batch bool) error {
 		c = Call{Kind: Delete, Key: key}
 	}
 	if !batch {
-		return m.one(&c)
+		return m.one(&c, false)
 	}
 	calls := []Call{c}
 	return m.Batch(calls)

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"runtime"
 
 	"github.com/farhash/farhash/internal/codec"
-	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/file"
 )
@@ -234,42 +232,9 @@ func (t *Typed[K, V]) call(c *Call, key *K) error {
 		return typeError("key", err)
 	}
 	c.Key = codec.Hide(b)
-	err = t.m.oneHidden(c)
+	err = t.m.one(c, true)
 	c.Key = nil
 	runtime.KeepAlive(&room)
 	runtime.KeepAlive(key)
 	return err
-}
-
-// oneHidden is one for a call whose key and value may be on the stack. A queue keeps them while
-// goroutines change, so it gets copies.
-func (m *Map) oneHidden(c *Call) error {
-	if err := m.cfg.check(c); err != nil {
-		return err
-	}
-	if m.shared != nil {
-		return m.hiddenGuarded(c)
-	}
-	return m.makeHidden(c)
-}
-
-// hiddenGuarded is makeHidden in a map whose file can be cut off.
-func (m *Map) hiddenGuarded(c *Call) (err error) {
-	defer m.fault.Recover(m.shared, core.CatchFaults(), &err)
-	if err := m.fault.Err(); err != nil {
-		return err
-	}
-	return m.makeHidden(c)
-}
-
-func (m *Map) makeHidden(c *Call) error {
-	if m.batches.Any && m.direct(c) {
-		return c.Err
-	}
-	calls := [1]Call{{Kind: c.Kind, Version: c.Version, Key: bytes.Clone(c.Key),
-		Value: bytes.Clone(c.Value)}}
-	m.queued(calls[:], nil, false)
-	c.Value, c.Version, c.Done, c.Err = calls[0].Value, calls[0].Version, calls[0].Done,
-		calls[0].Err
-	return c.Err
 }

@@ -214,7 +214,7 @@ func (sp *space) local(ctx context.Context) iter.Seq2[stored, error] {
 func (sp *space) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, error] {
 	return func(yield func(stored, error) bool) {
 		more := true
-		err := sp.guard(func() error {
+		err := sp.fault.Guard(func() error {
 			tables, err := sp.settle(ctx)
 			if err != nil {
 				return err

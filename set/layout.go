@@ -104,6 +104,7 @@ type span struct {
 func newSpace(ctx context.Context, its items, cfg ElementsConfig) (*space, error) {
 	sp := &space{items: its, cfg: cfg, sessions: core.Pool[*session]{Closed: errClosed}}
 	sp.shared, _ = its.job.(rma.Shared)
+	sp.fault.Job = sp.shared
 	for gen, buckets := range cfg.tableSizes(its.job.Size()) {
 		w, err := its.job.NewWindow(ctx, rma.Spec{Name: "set: buckets", Key: fmt.Sprint(gen),
 			Words: int(buckets) / its.job.Size(), Reserve: gen > 0})

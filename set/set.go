@@ -51,7 +51,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 // FindOrPut finds word or inserts it (OP 3.3). The result is Found, Inserted or
 // Full; Full comes with a *FullError. A word of more than 63 bits is an error.
 func (s *Set) FindOrPut(word uint64) (Result, error) {
-	if s.shared != nil {
+	if s.fault.Job != nil {
 		return s.oneGuarded(word, true)
 	}
 	return s.insert(word)
@@ -59,7 +59,7 @@ func (s *Set) FindOrPut(word uint64) (Result, error) {
 
 // oneGuarded is FindOrPut or Contains in a set whose file can be cut off.
 func (s *Set) oneGuarded(word uint64, insert bool) (r Result, err error) {
-	defer s.fault.Recover(s.shared, core.CatchFaults(), &err)
+	defer s.fault.Recover(core.CatchFaults(), &err)
 	switch err := s.fault.Err(); {
 	case err != nil:
 		return 0, err
@@ -85,7 +85,7 @@ func (s *Set) insert(word uint64) (Result, error) {
 
 // Contains reports whether word is in the set.
 func (s *Set) Contains(word uint64) (bool, error) {
-	if s.shared != nil {
+	if s.fault.Job != nil {
 		r, err := s.oneGuarded(word, false)
 		return r == Found, err
 	}
@@ -142,7 +142,7 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 	if err := checkWords(words); err != nil {
 		return err
 	}
-	return s.guard(func() error {
+	return s.fault.Guard(func() error {
 		t := s.oldest.Load()
 		b := batch{t: t, items: words, results: results, insert: insert}
 		if t.flat != nil { // the batch is not divided
@@ -263,7 +263,7 @@ func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert b
 	if len(elements) != len(results)*e.size {
 		return lengthError(len(elements), len(results), e.size)
 	}
-	return e.guard(func() error {
+	return e.fault.Guard(func() error {
 		b := batch{t: e.oldest.Load(), items: e.aligned(elements), results: results, refs: refs,
 			insert: insert}
 		return b.run()
@@ -297,7 +297,7 @@ func (e *Elements) Get(ref Ref, dst []byte) error {
 		return fmt.Errorf("set: dst has %s, an element has %d",
 			plural.Of(len(dst), "byte"), e.size)
 	}
-	return e.guard(func() error {
+	return e.fault.Guard(func() error {
 		words, err := e.elementAt(ref)
 		copy(dst, core.BytesOf(words))
 		return err
@@ -316,7 +316,7 @@ func (e *Elements) GetBatch(refs []Ref, dst []byte) error {
 		return fmt.Errorf("set: dst has %s for %s; an element has %d",
 			plural.Of(len(dst), "byte"), plural.Of(len(refs), "element"), size)
 	}
-	return e.guard(func() error {
+	return e.fault.Guard(func() error {
 		f := fetch{space: e.space, dst: dst, size: size}
 		return f.run(refs)
 	})
@@ -408,7 +408,7 @@ func (s *Strings) Append(dst []byte, ref Ref) ([]byte, error) {
 	if !s.arenas.valid(ref) {
 		return dst, refError(ref)
 	}
-	err := s.guard(func() error {
+	err := s.fault.Guard(func() error {
 		words, err := s.elementAt(ref)
 		switch {
 		case err != nil:
@@ -436,7 +436,7 @@ func (s *Strings) batch(elements [][]byte, results []Result, refs []Ref, insert 
 	if err == nil {
 		b.t, b.results, b.refs, b.insert = s.oldest.Load(), results, refs, insert
 		b.counts = counts{}
-		err = s.guard(b.run)
+		err = s.fault.Guard(b.run)
 	}
 	b.t, b.results, b.refs = nil, nil, nil
 	s.ended.Put(b)
@@ -516,7 +516,7 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 		}
 	}
 	if err == nil && s.shared != nil && s.shared.Attached() {
-		err = s.guard(s.checkControl)
+		err = s.fault.Guard(s.checkControl)
 	}
 	if err == nil {
 		err = s.space.open(ctx, nil)
@@ -530,24 +530,9 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 	return nil
 }
 
-// guard calls fn. In a set whose file can be cut off that is an error.
-func (sp *space) guard(fn func() error) error { return sp.fault.Guard(sp.shared, fn) }
-
 // oneElement runs one operation on an element or a string.
-func (s *anySet) oneElement(element []byte, insert bool) (r Result, err error) {
-	if s.shared == nil {
-		return s.searchElement(element, insert)
-	}
-	defer s.fault.Recover(s.shared, core.CatchFaults(), &err)
-	if err := s.fault.Err(); err != nil {
-		return 0, err
-	}
-	return s.searchElement(element, insert)
-}
-
-// searchElement runs it in its span, or through a queue if it cannot end there.
-func (s *anySet) searchElement(element []byte, insert bool) (Result, error) {
-	t, words, hash := s.oldest.Load(), []uint64(nil), uint64(0)
+func (s *anySet) oneElement(element []byte, insert bool) (Result, error) {
+	words, hash := []uint64(nil), uint64(0)
 	switch {
 	case s.isStrings():
 		if len(element) > MaxStringBytes {
@@ -561,23 +546,21 @@ func (s *anySet) searchElement(element []byte, insert bool) (Result, error) {
 		words = s.aligned(element)
 		hash = hashElement(words)
 	}
-	return t.searchWords(words, hash, insert)
+	return s.oneWords(words, hash, insert)
 }
 
-// oneWords is oneElement for an element of one length, in whole words.
-func (s *anySet) oneWords(words []uint64, insert bool) (r Result, err error) {
-	t, hash := s.oldest.Load(), hashElement(words)
-	if s.shared == nil {
-		return t.searchWords(words, hash, insert)
+// oneWords runs one operation on an element or a string as it is in an arena.
+func (s *anySet) oneWords(words []uint64, hash uint64, insert bool) (r Result, err error) {
+	if s.fault.Job != nil {
+		defer s.fault.Recover(core.CatchFaults(), &err)
+		if err := s.fault.Err(); err != nil {
+			return 0, err
+		}
 	}
-	defer s.fault.Recover(s.shared, core.CatchFaults(), &err)
-	if err := s.fault.Err(); err != nil {
-		return 0, err
-	}
-	return t.searchWords(words, hash, insert)
+	return s.oldest.Load().searchWords(words, hash, insert)
 }
 
-// searchWords runs one operation on an element or a string as it is in an arena.
+// searchWords searches in the span of the home, or through a queue if the search cannot end there.
 func (t *table) searchWords(words []uint64, hash uint64, insert bool) (Result, error) {
 	home := t.home(hash)
 	v := t.spanOf(home)
@@ -659,7 +642,7 @@ func (s *anySet) Check(ctx context.Context) error {
 		return s.check(ctx, s.job.Rank())
 	}
 	return core.CheckBeside(func() error {
-		return s.guard(func() error { return s.check(ctx, 0) })
+		return s.fault.Guard(func() error { return s.check(ctx, 0) })
 	})
 }
 
