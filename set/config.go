@@ -46,6 +46,12 @@ type Config struct {
 	byName  bool // a table that has moved keeps its memory
 }
 
+// WithVariant is c for another version of the set. It is for the experiments of this module.
+func (c Config) WithVariant(v variant.Set) Config {
+	c.variant = v
+	return c
+}
+
 // ElementsConfig shapes an Elements set. Every rank gives the same, except for Access.
 type ElementsConfig struct {
 	Config

@@ -12,7 +12,6 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -493,9 +492,6 @@ type anySet struct{ *space }
 // open makes an empty set, of words if ElementBytes is 0, of strings if it is anyLength. refusal is
 // an error with the configuration, or nil. Collective.
 func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refusal error) error {
-	if v, given := variant.SetOf(ctx); given {
-		cfg.variant = v
-	}
 	cfg, err := cfg.agreed(ctx, job, refusal)
 	if err != nil {
 		return err

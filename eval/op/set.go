@@ -48,8 +48,8 @@ var kernels = map[impl]string{batchAVX512: "avx512", batchAVX2: "avx2", batchPor
 func runs(kernel string) bool {
 	job := local.Single()
 	defer job.Close()
-	s, err := set.New(variant.WithSet(context.Background(), variant.Set{Kernel: kernel}), job,
-		set.Config{Buckets: 1})
+	s, err := set.New(context.Background(), job,
+		set.Config{Buckets: 1}.WithVariant(variant.Set{Kernel: kernel}))
 	return err == nil && s.Close() == nil
 }
 

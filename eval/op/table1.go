@@ -102,9 +102,10 @@ func (t *table1) Check() error {
 func (t *table1) Round(ctx context.Context, job rma.Job, seed uint64,
 	emit experiment.Emit) error {
 	for _, chunk := range append(slices.Clone(table1Chunks), autoChunk) {
-		s, err := set.New(variant.WithSet(ctx, variant.Set{WordHomes: true}),
-			measure.TouchedJob{Job: job}, set.Config{Buckets: uint64(t.buckets), Chunk: chunk,
-				Chunks: reachChunks(chunk), Depth: 1})
+		cfg := set.Config{Buckets: uint64(t.buckets), Chunk: chunk, Chunks: reachChunks(chunk),
+			Depth: 1}
+		s, err := set.New(ctx, measure.TouchedJob{Job: job},
+			cfg.WithVariant(variant.Set{WordHomes: true}))
 		if err != nil {
 			return err
 		}

@@ -36,8 +36,8 @@ type table interface {
 // open makes the table. Collective.
 func (s *sample) open(ctx context.Context, elements uint64) (err error) {
 	job := measure.TouchedJob{Job: s.job}
-	cfg := set.Config{Buckets: s.buckets, Chunk: s.r.chunk, Chunks: s.r.chunks}
-	ctx = variant.WithSet(ctx, variant.Set{Kernel: kernels[s.impl]})
+	cfg := set.Config{Buckets: s.buckets, Chunk: s.r.chunk, Chunks: s.r.chunks}.
+		WithVariant(variant.Set{Kernel: kernels[s.impl]})
 	perCall := s.r.batch
 	if s.impl == scalar {
 		perCall = 0

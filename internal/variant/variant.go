@@ -1,9 +1,7 @@
 // Package variant has choices between versions of a table that give the same answers. Experiments
-// compare them, and users need not know of them: they come with the context in which a table is
-// made.
+// compare them, and users need not know of them: a configuration takes them from packages of this
+// module alone.
 package variant
-
-import "context"
 
 // Set is a version of a set.
 type Set struct {
@@ -12,17 +10,4 @@ type Set struct {
 	WordHomes bool
 	// Kernel is the loop for batches over memory; empty: the fastest that runs here.
 	Kernel string
-}
-
-type setKey struct{}
-
-// WithSet is ctx with a version of the sets that are made with it.
-func WithSet(ctx context.Context, s Set) context.Context {
-	return context.WithValue(ctx, setKey{}, s)
-}
-
-// SetOf is the version that WithSet has put into ctx.
-func SetOf(ctx context.Context) (s Set, given bool) {
-	s, given = ctx.Value(setKey{}).(Set)
-	return s, given
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -152,6 +151,9 @@ func (c *Config) goal() int { return c.ranks()*c.Operations + c.warm() }
 // warm is how many of them come before the measurement.
 func (c *Config) warm() int { return c.ranks() * ((c.Operations + warmShare - 1) / warmShare) }
 
+// paperHomes has searches begin at any bucket, as in OP.
+var paperHomes = variant.Set{WordHomes: true}
+
 // set is the table: one of the load with room for what is inserted.
 func (c *Config) set() set.Config {
 	inserts := float64(c.goal()/c.ranks()+c.Batch) * insertShare[c.Workload]
@@ -159,12 +161,7 @@ func (c *Config) set() set.Config {
 		int(math.Ceil(inserts*loadShare)))
 	segment = (segment + segmentUnit - 1) / segmentUnit * segmentUnit
 	return set.Config{Buckets: uint64(segment * c.ranks()), Chunk: c.Chunk, Chunks: c.Chunks,
-		Depth: min(c.Batch, mostDepth)}
-}
-
-// paperHomes is ctx for sets whose searches begin at any bucket, as in OP.
-func paperHomes(ctx context.Context) context.Context {
-	return variant.WithSet(ctx, variant.Set{WordHomes: true})
+		Depth: min(c.Batch, mostDepth)}.WithVariant(paperHomes)
 }
 
 // RoundTrips is what OP Table 1 counts: chunks that an operation needed. Chunks requested in

@@ -52,7 +52,7 @@ func Latencies(ctx context.Context, cfg LatencyConfig) ([]Latency, error) {
 	}
 	l := &latency{cfg: cfg, memory: make(segments, latencyHosts), words: words{cfg.Seed},
 		table: set.Config{Buckets: cfg.Buckets, Chunk: cfg.Chunk,
-			Chunks: max(1, reachBuckets/cfg.Chunk), Depth: 1}}
+			Chunks: max(1, reachBuckets/cfg.Chunk), Depth: 1}.WithVariant(paperHomes)}
 	cost := cfg.Cluster.of(latencyHosts, 1)
 	// Rank 0's own half of the memory is as far as the other one.
 	cost.HostLatencyNs, cost.HostBytesPerNs = cost.LatencyNs, cost.BytesPerNs
@@ -97,7 +97,7 @@ type latency struct {
 func (l *latency) rank(ctx context.Context, job *sim.Job) error {
 	m := &member{Job: job, wordNs: l.cfg.Cluster.WordNs,
 		bucketWords: int(l.table.Buckets) / job.Size()}
-	s, err := set.New(paperHomes(ctx), m, l.table)
+	s, err := set.New(ctx, m, l.table)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func newFiller(ctx context.Context, memory segments, cfg set.Config, w words) (*
 	if uint64(len(flat)) != cfg.Buckets {
 		return nil, fmt.Errorf("the buckets of %d ranks are not in a row", len(memory))
 	}
-	s, err := set.New(paperHomes(ctx), inside{flat}, cfg)
+	s, err := set.New(ctx, inside{flat}, cfg)
 	return &filler{set: s, flat: flat, words: w, batch: make([]uint64, fillerBatch),
 		results: make([]set.Result, fillerBatch)}, err
 }

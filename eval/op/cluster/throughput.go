@@ -95,7 +95,7 @@ type mark struct {
 func (t *throughput) rank(ctx context.Context, job *sim.Job) error {
 	m := &member{Job: job, wordNs: t.cfg.Cluster.WordNs, procs: job.Size() / t.cfg.Hosts,
 		bucketWords: int(t.table.Buckets) / job.Size()}
-	s, err := set.New(paperHomes(ctx), m, t.table)
+	s, err := set.New(ctx, m, t.table)
 	if err != nil {
 		return err
 	}
