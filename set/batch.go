@@ -17,7 +17,7 @@ type batch struct {
 	items   []uint64
 	begins  []int    // of strings: where each begins in items; nil where all have the same width
 	hashes  []uint64 // of what the items hold, where these are buckets of another table
-	results []Result
+	results []end
 	refs    []Ref // nil where the caller does not want them
 	insert  bool
 	moves   bool // the items are moved here from another table: no table grows by it
@@ -138,7 +138,7 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 	width := b.t.width
 	size := min(len(at), max(stageBlock, spanBatchWords/width))
 	copied := batch{items: make([]uint64, 0, size*width), insert: b.insert}
-	results, refs := make([]Result, size), []Ref(nil)
+	results, refs := make([]end, size), []Ref(nil)
 	if b.refs != nil {
 		refs = make([]Ref, size)
 	}
@@ -219,7 +219,7 @@ func (b *batch) follow(rank int) error {
 			next.takeItem(b, i)
 		}
 	}
-	next.results = make([]Result, len(at))
+	next.results = make([]end, len(at))
 	if b.refs != nil {
 		next.refs = make([]Ref, len(at))
 	}
@@ -263,7 +263,22 @@ func (b *batch) endSingle(v *span) (Result, error) {
 		return b.t.oneQueued(b.items, b.insert)
 	}
 	err = b.ended(err)
-	return b.results[0], err
+	return Result(b.results[0]), err
+}
+
+// ended counts the operations of a batch, has the table grow if it is full, and returns their error.
+func (b *batch) ended(err error) error {
+	b.t.tally.add(&b.counts)
+	if err != nil && ignoreLost(err) == nil {
+		b.longest, b.tended = max(b.longest, longSearch), false // it has come to lost memory
+	}
+	if !b.tended {
+		b.t.tend(&b.counts, b.insert, false)
+	}
+	if err == nil && b.full > 0 {
+		err = b.t.newest().fullError(b.noSlot > 0)
+	}
+	return err
 }
 
 // first is the first of two errors.
@@ -356,11 +371,11 @@ func (b *batch) Pack(i int, to []uint64) { copy(to, b.item(i)) }
 
 // Unpack takes the answer to item i.
 func (b *batch) Unpack(_, i int, from []uint64) (words int, again bool, err error) {
-	r := Result(from[0] & resultMask)
+	r := end(from[0] & resultMask)
 	switch {
 	case r == unfinished:
 		return 1, true, nil
-	case r == Found, b.insert && (r == Inserted || r == Full), !b.insert && r == NotFound:
+	case r == found, b.insert && (r == inserted || r == full), !b.insert && r == notFound:
 	default:
 		return 0, false, core.ErrDisorder
 	}
@@ -369,7 +384,7 @@ func (b *batch) Unpack(_, i int, from []uint64) (words int, again bool, err erro
 		b.refs[i] = Ref(from[0] >> resultBits)
 	}
 	b.count(r, 0, 0, b.t.directChunk) // the owner counts what it has examined
-	if r == Full {
+	if r == full {
 		b.longest = max(b.longest, b.t.limit) // so that the error reports it
 	}
 	return 1, false, nil
@@ -535,7 +550,7 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 		}
 	}
 	if b.results == nil {
-		b.results, b.refs = make([]Result, rma.MaxShipWords), make([]Ref, rma.MaxShipWords)
+		b.results, b.refs = make([]end, rma.MaxShipWords), make([]Ref, rma.MaxShipWords)
 	}
 	b.results, b.refs = b.results[:n], b.refs[:n]
 	clear(b.refs)
@@ -546,7 +561,7 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 		err = b.queued(nil, true)
 	}
 	for i, r := range b.results {
-		if r == Full && (b.noSlot > 0 || !t.newest().last) {
+		if r == full && (b.noSlot > 0 || !t.newest().last) {
 			r = unfinished // the requesting rank tries all arenas, or finds out what is full
 		}
 		answer[i] = uint64(b.refs[i])<<resultBits | uint64(r)

@@ -134,7 +134,7 @@ func (old *space) rebuild(ctx context.Context, cfg ElementsConfig,
 // move puts this rank's buckets of old into t, and returns how many these were.
 func (old *space) move(ctx context.Context, t *table,
 	keep func(bucket uint64) (bool, error)) (moved uint64, err error) {
-	b := batch{t: t, insert: true, moves: true, results: make([]Result, growRun)}
+	b := batch{t: t, insert: true, moves: true, results: make([]end, growRun)}
 	flush := func() error {
 		moved += uint64(len(b.items))
 		if err := old.hashAll(&b); err != nil {
@@ -224,7 +224,7 @@ func (b *batch) insertBuckets() error {
 		switch r {
 		case unfinished:
 			remote = append(remote, i)
-		case Full:
+		case full:
 			b.full++
 		}
 	}

@@ -20,25 +20,25 @@ import (
 // search searches for the occupied word bits from home on. With insert it claims the first empty
 // bucket before it. It returns how many buckets it examined and how many compare-and-swaps it lost.
 // It has decide written out: a verdict, even inlined, made a lookup in memory take a fifth longer.
-func (v *span) search(bits, home uint64, insert bool) (r Result, examined, lost uint64) {
+func (v *span) search(bits, home uint64, insert bool) (r end, examined, lost uint64) {
 	at := home
 	for examined < v.limit {
 		examined++
 		p := &v.flat[at]
 		seen := atomic.LoadUint64(p)
 		if seen == bits {
-			return Found, examined, lost
+			return found, examined, lost
 		}
 		if seen&occupied == 0 {
 			if seen != 0 { // closed, or damaged: no compare-and-swap gets it
 				return beyond, examined, lost
 			}
 			if !insert {
-				return NotFound, examined, lost
+				return notFound, examined, lost
 			}
 			// mark: search is about to claim a bucket
 			if atomic.CompareAndSwapUint64(p, 0, bits) {
-				return Inserted, examined, lost
+				return inserted, examined, lost
 			}
 			// mark: search loses its bucket
 			lost++
@@ -62,7 +62,7 @@ func (v *span) load(i uint64) uint64 { return atomic.LoadUint64(&v.flat[i]) }
 const blockWords = 32
 
 // searchBatch is search for many words whose homes are in a span.
-func (t *table) searchBatch(v *span, words []uint64, results []Result, insert bool) counts {
+func (t *table) searchBatch(v *span, words []uint64, results []end, insert bool) counts {
 	if t.kernel != kernelPortable {
 		return t.runKernel(v, words, results, insert)
 	}
@@ -77,7 +77,7 @@ func (t *table) searchBatch(v *span, words []uint64, results []Result, insert bo
 
 // searchBlock loads the first buckets of up to blockWords words together, so that the
 // waits for memory overlap, and then searches for one after the other.
-func (t *table) searchBlock(v *span, words []uint64, results []Result, insert bool, c *counts) {
+func (t *table) searchBlock(v *span, words []uint64, results []end, insert bool, c *counts) {
 	var homes, first [blockWords]uint64
 	for i, word := range words {
 		homes[i%blockWords] = t.home(hashWord(word)) - v.first
@@ -87,7 +87,7 @@ func (t *table) searchBlock(v *span, words []uint64, results []Result, insert bo
 	}
 	for i, word := range words {
 		bits, home := word|occupied, homes[i%blockWords]
-		r, examined, lost := Found, uint64(1), uint64(0)
+		r, examined, lost := found, uint64(1), uint64(0)
 		if first[i%blockWords] != bits {
 			if examined = v.findInLine(bits, home); examined == 0 {
 				r, examined, lost = v.search(bits, home, insert)
@@ -305,7 +305,7 @@ func (p *elementPipeline) finish(block int) error {
 				return err
 			}
 		} else {
-			p.results[at] = Found
+			p.results[at] = found
 			if p.refs != nil {
 				p.refs[at] = Ref(f.bucket & refMask)
 			}
@@ -360,15 +360,15 @@ type elementSearch struct {
 }
 
 // run examines buckets, from the first that has not been, until the search ends.
-func (s *elementSearch) run(insert bool) (Result, error) {
+func (s *elementSearch) run(insert bool) (end, error) {
 	r, err := s.search(insert)
-	if s.stored && r != Inserted {
+	if s.stored && r != inserted {
 		s.held.takeBack(s.mine, len(s.element))
 	}
 	return r, err
 }
 
-func (s *elementSearch) search(insert bool) (Result, error) {
+func (s *elementSearch) search(insert bool) (end, error) {
 	v := s.v
 	n := uint64(len(v.flat))
 	at := s.home + s.examined
@@ -389,14 +389,14 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 		if d == vacant {
 			if ok, err := s.store(); !ok || err != nil {
 				if v.whole {
-					return Full, err
+					return full, err
 				}
 				return unfinished, err
 			}
 			// mark: elementSearch is about to claim a bucket
 			if atomic.CompareAndSwapUint64(p, 0, s.key|uint64(s.mine)) {
 				s.ref = s.mine
-				return Inserted, nil
+				return inserted, nil
 			}
 			// mark: elementSearch loses its bucket
 			s.lost++
@@ -411,10 +411,10 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 			}
 			if equal(s.element, words) {
 				s.ref = Ref(seen & refMask)
-				return Found, nil
+				return found, nil
 			}
 		case absent:
-			return NotFound, nil
+			return notFound, nil
 		case passed:
 			return beyond, nil
 		}
@@ -537,7 +537,7 @@ type kernelWork struct {
 	base      uintptr // address of bucket 0 of the table, even if the span begins after it
 	lines     uint64  // in the table
 	words     *uint64
-	results   *Result
+	results   *end
 	n         uint64
 	slots     uint64 // of flights in use
 	limit     uint64 // lines that a search may examine
@@ -556,7 +556,7 @@ type kernelWork struct {
 }
 
 // runKernel searches words, a piece at a time.
-func (t *table) runKernel(v *span, words []uint64, results []Result, insert bool) counts {
+func (t *table) runKernel(v *span, words []uint64, results []end, insert bool) counts {
 	var c counts
 	for len(words) > 0 {
 		n := min(len(words), kernelWords)
@@ -570,7 +570,7 @@ func (t *table) runKernel(v *span, words []uint64, results []Result, insert bool
 // point between calls.
 //
 //go:noinline
-func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool, c *counts) {
+func (t *table) runPiece(v *span, words []uint64, results []end, insert bool, c *counts) {
 	w := kernelWork{
 		base:  uintptr(unsafe.Pointer(unsafe.SliceData(v.flat))) - uintptr(v.first)*8,
 		lines: t.buckets / lineBuckets,
@@ -595,9 +595,9 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 	}
 	c.found += w.n - w.ended - w.full - w.unfinished - w.beyond
 	switch v.exhausted(insert) {
-	case Full:
+	case full:
 		c.full += w.full
-	case NotFound:
+	case notFound:
 		c.notFound += w.full
 	default:
 		c.beyond += w.full
@@ -634,8 +634,8 @@ type elementWork struct {
 	base      uintptr // as in kernelWork
 	lines     uint64
 	items     *uint64
-	results   *Result // unfinished: left to elementSearch
-	refs      *Ref    // nil: not wanted
+	results   *end // unfinished: left to elementSearch
+	refs      *Ref // nil: not wanted
 	n         uint64
 	slots     uint64
 	limit     uint64
@@ -761,9 +761,6 @@ type firstLine struct {
 	counts *uint64 // of insertions, one in each stripe
 	avx512 bool    // the kernel, which is AVX2 else
 }
-
-// lostFirst is unfinished after a compare-and-swap that another insertion won.
-const lostFirst = beyond + 1
 
 // newFirstLine is for a table whose buckets and counters are all directly addressable.
 func (t *table) newFirstLine() firstLine {

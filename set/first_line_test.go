@@ -120,7 +120,7 @@ func countInOne(t *testing.T, s *Set) uint64 {
 		for i := range each {
 			word := uint64((2*round+rank)*each + i)
 			switch {
-			case first.insert(word) != Inserted: // its line is full, or a swap was lost
+			case first.insert(word) != end(Inserted): // its line is full, or a swap was lost
 			case first.counts == &own[0]:
 				first.counts = &counts[stripes*stripeWords-slices.Index(own[:], 1)]
 			default:

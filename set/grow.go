@@ -608,7 +608,7 @@ func (t *table) movedBefore(rank, piece int) bool {
 // batch; what buckets of elements hold is not compared, as each element has one reference.
 func (b *batch) moveBuckets() error {
 	if cap(b.results) < len(b.items) {
-		b.results = make([]Result, growRun)
+		b.results = make([]end, growRun)
 	}
 	b.results = b.results[:len(b.items)]
 	if b.t.arenas != nil {

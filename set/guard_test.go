@@ -67,7 +67,7 @@ func (g *guarded) word() uint64 {
 // fill inserts words, until so many buckets are taken or there is no room for many of them.
 func (g *guarded) fill(buckets int) {
 	for tries := 100 * buckets; buckets > 0 && tries > 0; tries-- {
-		if r, _, _ := g.search(g.v, g.word(), true); r == Inserted {
+		if r, _, _ := g.search(g.v, g.word(), true); r == inserted {
 			buckets--
 		}
 	}
@@ -84,7 +84,7 @@ func (g *guarded) closeSome() {
 
 // search is the portable loop for a word. Where the search ends together with the span, the loop
 // leaves it unfinished, and kernels say that it has ended.
-func (g *guarded) search(v *span, word uint64, insert bool) (r Result, examined, lost uint64) {
+func (g *guarded) search(v *span, word uint64, insert bool) (r end, examined, lost uint64) {
 	r, examined, lost = v.search(word|occupied, g.home(hashWord(word))-v.first, insert)
 	if r == unfinished && examined == v.limit {
 		r = v.exhausted(insert)
@@ -99,8 +99,8 @@ var batchSizes = []int{1, 2, 3, 16, 63, 64, 65, 129, 500, kernelWords + 3}
 func TestKernelsFind(t *testing.T) {
 	eachGuarded(t, func(t *testing.T, g guarded) {
 		for _, n := range batchSizes {
-			words, results := guard.Slice[uint64](t, n), guard.Slice[Result](t, n)
-			want, wanted := make([]Result, n), counts{}
+			words, results := guard.Slice[uint64](t, n), guard.Slice[end](t, n)
+			want, wanted := make([]end, n), counts{}
 			for i := range words {
 				words[i] = g.word()
 				r, examined, lost := g.search(g.v, words[i], false)
@@ -133,14 +133,14 @@ func TestKernelsInsert(t *testing.T) {
 			}
 			slices.Sort(words)
 			words = guard.Copy(t, slices.Compact(words))
-			results := guard.Slice[Result](t, len(words))
+			results := guard.Slice[end](t, len(words))
 			got, want := g.runKernel(g.v, words, results, true), counts{}
 			for i, word := range words {
 				was, _, _ := g.search(&before, word, false)
 				is, _, _ := g.search(g.v, word, true)
 				answer := is
-				if is == Found && was != Found {
-					answer = Inserted
+				if is == found && was != found {
+					answer = inserted
 				}
 				if results[i] != answer {
 					t.Fatalf("%d words: %#x is %v; the portable loop found %v, and then %v", n,
@@ -171,7 +171,7 @@ func TestFirstLines(t *testing.T) {
 	for _, kernel := range vectorKernels() {
 		const lines = 5
 		s := newKernelSet(t, Config{Buckets: lines * lineBuckets, variant: by(kernel)})
-		rng, answers := rand.New(rand.NewPCG(1, 2)), map[Result]int{}
+		rng, answers := rand.New(rand.NewPCG(1, 2)), map[end]int{}
 		flat := guard.Slice[uint64](t, lines*lineBuckets)
 		counters := guard.Slice[uint64](t, stripes*stripeWords)
 		f := firstLine{base: &flat[0], lines: lines, counts: &counters[0],
@@ -205,13 +205,13 @@ func TestFirstLines(t *testing.T) {
 			for _, n := range counters {
 				counted += n
 			}
-			if got != want || !slices.Equal(flat, after) || counted == 1 != (want == Inserted) {
+			if got != want || !slices.Equal(flat, after) || counted == 1 != (want == inserted) {
 				t.Fatalf("%s: %#x is %v, not %v; %d are counted; the table has %x, not %x", kernel,
 					word, got, want, counted, flat, after)
 			}
 			answers[got]++
 		}
-		if answers[Inserted] == 0 || answers[Found] == 0 || answers[unfinished] == 0 {
+		if answers[inserted] == 0 || answers[found] == 0 || answers[unfinished] == 0 {
 			t.Errorf("%s: only %v", kernel, answers)
 		}
 		var inserting sync.WaitGroup

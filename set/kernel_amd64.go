@@ -75,10 +75,10 @@ func search(k kernel, w *kernelWork, write bool) {
 }
 
 //go:noescape
-func insertFirst(f *firstLine, word uint64) Result
+func insertFirst(f *firstLine, word uint64) end
 
 // insert inserts a word if its first line is enough for that. It is inlined, as it is one call.
-func (f *firstLine) insert(word uint64) Result { return insertFirst(f, word) }
+func (f *firstLine) insert(word uint64) end { return insertFirst(f, word) }
 
 // compareAVX2 is compareLine for n flights whose home is the start of a line.
 //

@@ -287,7 +287,7 @@ TEXT ·searchAVX2(SB), 0, $1024-8
 TEXT ·searchAVX2Write(SB), 0, $1024-8
 	KERNEL(SCAN256, WRITE_LINE)
 
-// func insertFirst(f *firstLine, word uint64) Result
+// func insertFirst(f *firstLine, word uint64) end
 TEXT ·insertFirst(SB), NOSPLIT, $0-17
 	MOVQ f+0(FP), CX
 	CMPB FIRST_AVX512(CX), $0

@@ -39,15 +39,15 @@ func TestKernelsLose(t *testing.T) {
 		for _, u := range tunings[:2] {
 			clear(m.Words)
 			g.tuning = u
-			words, results := guard.Copy(t, []uint64{word}), guard.Slice[Result](t, 1)
+			words, results := guard.Copy(t, []uint64{word}), guard.Slice[end](t, 1)
 			var got counts
 			m.Before(t, intruder(line, winner), func() {
 				got = g.runKernel(g.v, words, results, true)
 			})
-			want, copies, lost := Inserted, 1, uint64(1)
+			want, copies, lost := inserted, 1, uint64(1)
 			switch winner {
 			case word | occupied:
-				want = Found
+				want = found
 			case closed:
 				want, copies, lost = beyond, 0, 0
 			}
@@ -58,7 +58,7 @@ func TestKernelsLose(t *testing.T) {
 				}
 			}
 			if results[0] != want || there != copies || m.Words[line] != winner ||
-				got.lost != lost || got.inserted == 1 != (want == Inserted) {
+				got.lost != lost || got.inserted == 1 != (want == inserted) {
 				t.Errorf("%s, %#x wins: %v, want %v; %+v; the table has %x", k, winner, results[0],
 					want, got, m.Words)
 			}
@@ -75,7 +75,7 @@ func TestFirstLinesLose(t *testing.T) {
 		counters := guard.Slice[uint64](t, stripes*stripeWords)
 		f := firstLine{base: &m.Words[0], lines: 3, counts: &counters[0],
 			avx512: k == kernelAVX512}
-		var got Result
+		var got end
 		m.Before(t, intruder(line, winner), func() { got = f.insert(word) })
 		want := lostFirst
 		if winner == closed {
@@ -109,8 +109,8 @@ func shortLoses(t *testing.T, k kernel, u tuning) {
 	m := intrude.New(t, lineBuckets)
 	s := shortSet{table: e.oldest.Load()}
 	s.tuning, s.v = u, &span{flat: m.Words, whole: true, limit: s.limit}
-	put := func(element uint64) (Result, Ref) {
-		b := batch{t: s.table, items: []uint64{element, element}, results: make([]Result, 1),
+	put := func(element uint64) (end, Ref) {
+		b := batch{t: s.table, items: []uint64{element, element}, results: make([]end, 1),
 			refs: make([]Ref, 1), insert: true}
 		must(t, b.searchElements(s.v))
 		return b.results[0], b.refs[0]
@@ -123,10 +123,10 @@ func shortLoses(t *testing.T, k kernel, u tuning) {
 	}
 	for i, winner := range winners {
 		clear(m.Words)
-		var got Result
+		var got end
 		var ref Ref
 		m.Before(t, intruder(0, winner), func() { got, ref = put(2) })
-		want, taken := []Result{Inserted, Found, beyond}[i], []int{2, 1, 1}[i]
+		want, taken := []end{inserted, found, beyond}[i], []int{2, 1, 1}[i]
 		buckets := 0
 		for _, bucket := range m.Words {
 			if bucket != 0 {
@@ -140,10 +140,10 @@ func shortLoses(t *testing.T, k kernel, u tuning) {
 		if want == beyond {
 			continue
 		}
-		b := batch{t: s.table, items: []uint64{2, 2}, results: make([]Result, 1),
+		b := batch{t: s.table, items: []uint64{2, 2}, results: make([]end, 1),
 			refs: make([]Ref, 1)}
 		must(t, b.searchElements(s.v))
-		if b.results[0] != Found || b.refs[0] != ref {
+		if b.results[0] != found || b.refs[0] != ref {
 			t.Errorf("%s, %#x wins: element 2 at %d is %v, at %d: %v", k, winner, ref, b.results[0],
 				b.refs[0], core.BytesOf(m.Words))
 		}

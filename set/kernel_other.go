@@ -9,7 +9,7 @@ func thisProcessor() tuning { return tuning{} }
 
 func search(kernel, *kernelWork, bool) { panic("set: no kernel") }
 
-func (f *firstLine) insert(uint64) Result { panic("set: no kernel") }
+func (f *firstLine) insert(uint64) end { panic("set: no kernel") }
 
 // compareFlights is never called where there are no kernels.
 func compareFlights([]uint64, []elementFlight) { panic("set: no kernel") }

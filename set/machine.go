@@ -23,7 +23,7 @@ func (t *table) oneQueued(item []uint64, insert bool) (Result, error) {
 	b.results[0] = 0
 	err = s.run(b, nil)
 	ended := batch{t: t, insert: insert, counts: b.counts}
-	r := b.results[0]
+	r := Result(b.results[0])
 	b.t = nil
 	t.sessions.Give(s, err != nil)
 	return r, ended.ended(err)
@@ -53,7 +53,7 @@ func (sp *space) session() (*session, error) {
 		return nil, err
 	}
 	s := &session{q: q, probes: make([]probe, depth), slots: core.NewSlots(depth),
-		single: batch{results: make([]Result, 1), begins: sp.begins}}
+		single: batch{results: make([]end, 1), begins: sp.begins}}
 	alloc := func(buf *rma.Buf, words int) {
 		if err == nil {
 			*buf, err = q.Alloc(words)
@@ -131,7 +131,7 @@ func (s *session) Finish(machine, i int) {
 	if b.refs != nil {
 		b.refs[i] = Ref(p.bucket & refMask)
 	}
-	if p.stored && p.result != Inserted {
+	if p.stored && p.result != inserted {
 		s.held.takeBack(p.mine, len(p.element))
 	}
 }
@@ -206,7 +206,7 @@ type probe struct {
 	mine   Ref     // its slot; 0 for words
 	stored bool    // the element is there
 
-	result   Result
+	result   end
 	bucket   uint64 // compared, or content of the one that ended the search
 	examined uint64 // buckets examined
 	before   uint64 // in tables before t
@@ -348,11 +348,11 @@ func (p *probe) act(q rma.Queue, v verdict, bucket uint64) (rma.Handle, error) {
 	case v == vacant:
 		return p.store(q)
 	case v == absent:
-		return p.finish(q, NotFound, 0)
+		return p.finish(q, notFound, 0)
 	case v == passed:
 		return p.finish(q, beyond, 0)
 	case p.element == nil:
-		return p.finish(q, Found, bucket)
+		return p.finish(q, found, bucket)
 	}
 	p.bucket, p.done = bucket, 0
 	return p.get(q)
@@ -391,7 +391,7 @@ func (p *probe) compare(q rma.Queue) (rma.Handle, error) {
 	if p.done += len(piece); p.done < len(p.element) {
 		return p.get(q)
 	}
-	return p.finish(q, Found, p.bucket)
+	return p.finish(q, found, p.bucket)
 }
 
 // store puts an element into a slot, once for the whole search. Then the bucket is claimed.
@@ -404,7 +404,7 @@ func (p *probe) store(q rma.Queue) (rma.Handle, error) {
 		return rma.NoHandle, err
 	}
 	if !ok { // no arena has room
-		return p.finish(q, Full, 0)
+		return p.finish(q, full, 0)
 	}
 	p.mine, p.done = ref, 0
 	return p.put(q)
@@ -435,7 +435,7 @@ func (p *probe) endSwap(q rma.Queue) (rma.Handle, error) {
 	case err != nil:
 		return rma.NoHandle, err
 	case seen == 0:
-		return p.finish(q, Inserted, p.key|uint64(p.mine))
+		return p.finish(q, inserted, p.key|uint64(p.mine))
 	}
 	p.lost++
 	q.Stats().Retries++
@@ -495,7 +495,7 @@ func (c *chunkRequest) collect(q rma.Queue) (rma.Handle, error) {
 
 // finish ends the search in a table. The chunk after the one examined may still be in flight.
 // Only the next search of this machine waits for it.
-func (p *probe) finish(q rma.Queue, result Result, bucket uint64) (rma.Handle, error) {
+func (p *probe) finish(q rma.Queue, result end, bucket uint64) (rma.Handle, error) {
 	p.examined = min(p.number*p.size+uint64(p.next)+1, p.t.limit)
 	if result == beyond {
 		switch next, err := p.t.next(p.insert); {
@@ -508,7 +508,7 @@ func (p *probe) finish(q rma.Queue, result Result, bucket uint64) (rma.Handle, e
 		}
 		result = nowhere(p.insert)
 	}
-	if p.sample && (result == Inserted || result == NotFound) {
+	if p.sample && (result == inserted || result == notFound) {
 		p.t.auto.addSample(min(p.size, p.t.limit), p.taken)
 	}
 	p.result, p.bucket, p.phase = result, bucket, phaseStart

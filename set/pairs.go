@@ -141,8 +141,8 @@ func (p *Pairs) slot() (Ref, bool, error) {
 // is long.
 func (p *Pairs) inserted(t *table, examined uint64) error {
 	if examined >= longSearch {
-		b := batch{t: t, items: []uint64{0, 0}, results: []Result{Inserted}, insert: true}
-		b.count(Inserted, examined, 0, t.directChunk)
+		b := batch{t: t, items: []uint64{0, 0}, results: []end{inserted}, insert: true}
+		b.count(inserted, examined, 0, t.directChunk)
 		_, err := b.endSingle(&t.span)
 		return err
 	}

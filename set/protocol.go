@@ -1,5 +1,7 @@
 package set
 
+import "unsafe"
+
 // verdict is what the content of a bucket means for a search.
 type verdict uint8
 
@@ -29,26 +31,43 @@ func decide(bucket, key, mask uint64, insert bool) verdict {
 	return absent
 }
 
-// exhausted is the answer when every bucket within the limit has another item.
-func (v *span) exhausted(insert bool) Result {
+// end is how a search ends in a span: with a Result, or so that it goes on elsewhere. The assembly
+// knows the numbers.
+type end uint8
+
+const (
+	notFound end = iota + 1 // this and the next three are the Results of these names
+	found
+	inserted
+	full
+
+	// unfinished ends a search that leaves its span. The caller searches again through a queue, from
+	// the home on. That is correct, because the occupied buckets of the span do not change.
+	unfinished
+	// beyond ends a search that has passed a table. The item is not there and never will be, because
+	// no bucket that was examined changes any more. The search continues in the next table.
+	beyond
+	// lostFirst is unfinished after a compare-and-swap that another insertion won.
+	lostFirst
+)
+
+// endsOf is the memory of results, for searches to write to.
+func endsOf(results []Result) []end {
+	return unsafe.Slice((*end)(unsafe.SliceData(results)), len(results))
+}
+
+// exhausted is the end when every bucket within the limit has another item.
+func (v *span) exhausted(insert bool) end {
 	if !v.last {
 		return beyond
 	}
 	return nowhere(insert)
 }
 
-// nowhere is the answer when nothing is found, and there is no bucket to claim.
-func nowhere(insert bool) Result {
+// nowhere is the end when nothing is found, and there is no bucket to claim.
+func nowhere(insert bool) end {
 	if insert {
-		return Full
+		return full
 	}
-	return NotFound
+	return notFound
 }
-
-// unfinished is the result of a search that leaves its span. The caller searches again through
-// a queue, from the home on. That is correct, as the occupied buckets of the span do not change.
-const unfinished = Full + 1
-
-// beyond is the result of a search that has passed a table: what it searches for is not there and
-// never will be, as no bucket that it examined changes any more. It continues in the next table.
-const beyond = Full + 2

@@ -71,11 +71,11 @@ func (s *Set) oneGuarded(word uint64, insert bool) (r Result, err error) {
 // insert is FindOrPut: in the line of the home, if it can end there.
 func (s *Set) insert(word uint64) (Result, error) {
 	if t := s.oldest.Load(); t.first.base != nil {
-		r := t.first.insert(word)
-		if r <= Full {
-			return r, nil
+		e := t.first.insert(word)
+		if e <= full {
+			return Result(e), nil
 		}
-		if r == lostFirst {
+		if e == lostFirst {
 			t.tally.add(&counts{lost: 1})
 		}
 	}
@@ -103,20 +103,20 @@ func (s *Set) one(word uint64, insert bool) (Result, error) {
 	if v == nil {
 		return t.oneQueued([]uint64{word}, insert)
 	}
-	r, examined, lost := v.search(word|occupied, home-v.first, insert)
+	e, examined, lost := v.search(word|occupied, home-v.first, insert)
 	runtime.KeepAlive(t) // the garbage collector ends its memory
 	switch {
-	case r <= Found && examined <= t.directChunk && lost == 0:
-		return r, nil // a counter would cost more than the lookup
-	case r == unfinished:
+	case e <= found && examined <= t.directChunk && lost == 0:
+		return Result(e), nil // a counter would cost more than the lookup
+	case e == unfinished:
 		return t.oneQueued([]uint64{word}, insert)
-	case r == beyond || r == Full || examined >= longSearch:
-		b := batch{t: t, items: []uint64{word}, results: []Result{r}, insert: insert}
-		b.count(r, examined, lost, t.directChunk)
+	case e == beyond || e == full || examined >= longSearch:
+		b := batch{t: t, items: []uint64{word}, results: []end{e}, insert: insert}
+		b.count(e, examined, lost, t.directChunk)
 		return b.endSingle(v)
 	}
-	t.tally.count(r, examined, lost, t.directChunk)
-	return r, nil
+	t.tally.count(e, examined, lost, t.directChunk)
+	return Result(e), nil
 }
 
 // FindOrPutBatch is FindOrPut for many words: results[i] answers words[i]. The
@@ -143,7 +143,7 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 	}
 	return s.fault.Guard(func() error {
 		t := s.oldest.Load()
-		b := batch{t: t, items: words, results: results, insert: insert}
+		b := batch{t: t, items: words, results: endsOf(results), insert: insert}
 		if t.flat != nil { // the batch is not divided
 			return b.ended(b.searchParts(0, false))
 		}
@@ -263,8 +263,8 @@ func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert b
 		return lengthError(len(elements), len(results), e.size)
 	}
 	return e.fault.Guard(func() error {
-		b := batch{t: e.oldest.Load(), items: e.aligned(elements), results: results, refs: refs,
-			insert: insert}
+		b := batch{t: e.oldest.Load(), items: e.aligned(elements), results: endsOf(results),
+			refs: refs, insert: insert}
 		return b.run()
 	})
 }
@@ -433,7 +433,7 @@ func (s *Strings) batch(elements [][]byte, results []Result, refs []Ref, insert 
 	}
 	err := b.takeStrings(elements)
 	if err == nil {
-		b.t, b.results, b.refs, b.insert = s.oldest.Load(), results, refs, insert
+		b.t, b.results, b.refs, b.insert = s.oldest.Load(), endsOf(results), refs, insert
 		b.counts = counts{}
 		err = s.fault.Guard(b.run)
 	}
@@ -565,23 +565,23 @@ func (t *table) searchWords(words []uint64, hash uint64, insert bool) (Result, e
 	}
 	search := elementSearch{v: v, element: words, key: fingerprintKey(hash), home: home - v.first,
 		held: heldSlots{arenas: t.arenas, needed: 1, directOnly: !v.whole}}
-	r, err := search.run(insert)
+	e, err := search.run(insert)
 	search.held.release()
 	runtime.KeepAlive(t)
 	switch {
 	case err != nil:
 		return 0, err
-	case r == unfinished:
+	case e == unfinished:
 		return t.oneQueued(words, insert)
-	case r == beyond || r == Full || search.examined >= longSearch:
-		b := batch{t: t, items: words, begins: t.begins, results: []Result{r}, insert: insert}
-		b.count(r, search.examined, search.lost, t.directChunk)
+	case e == beyond || e == full || search.examined >= longSearch:
+		b := batch{t: t, items: words, begins: t.begins, results: []end{e}, insert: insert}
+		b.count(e, search.examined, search.lost, t.directChunk)
 		b.noSlot = search.held.noSlot
 		return b.endSingle(v)
-	case r == Inserted || search.examined > t.directChunk || search.lost > 0:
-		t.tally.count(r, search.examined, search.lost, t.directChunk)
+	case e == inserted || search.examined > t.directChunk || search.lost > 0:
+		t.tally.count(e, search.examined, search.lost, t.directChunk)
 	}
-	return r, nil
+	return Result(e), nil
 }
 
 // Len is the number of words or elements in the set: approximate while others insert, exact

@@ -171,22 +171,22 @@ func TestBadRequests(t *testing.T) {
 func TestOddAnswers(t *testing.T) {
 	for result := range uint64(256) {
 		for _, insert := range []bool{false, true} {
-			b := batch{t: new(table), results: make([]Result, 1), insert: insert}
+			b := batch{t: new(table), results: make([]end, 1), insert: insert}
 			_, again, err := b.Unpack(1, 0, []uint64{result})
 			r := b.results[0]
 			if again {
 				r = unfinished
 			}
 			want := errors.Is(err, core.ErrDisorder)
-			switch Result(result) {
-			case Found, unfinished:
+			switch end(result) {
+			case found, unfinished:
 				want = err == nil
-			case Inserted, Full:
+			case inserted, full:
 				want = insert == (err == nil)
-			case NotFound:
+			case notFound:
 				want = insert != (err == nil)
 			}
-			if !want || err == nil && r != Result(result) {
+			if !want || err == nil && r != end(result) {
 				t.Errorf("answer %d, insert %v: %v, %v", result, insert, r, err)
 			}
 		}

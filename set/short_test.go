@@ -56,7 +56,7 @@ func shortElements(t *testing.T, shape Config, width int, part uint64, u tuning)
 	s.v = &span{flat: guard.Slice[uint64](t, int(shape.Buckets-2*part)), first: part,
 		whole: part == 0, limit: s.limit, last: true}
 	s.arenas.regions.Segments.Words[0] = guard.Slice[uint64](t, int(s.arenas.slots)*width)
-	answers := map[Result]int{}
+	answers := map[end]int{}
 	for round := range 40 {
 		if round == 30 { // the table moves
 			s.v.last = false
@@ -69,7 +69,7 @@ func shortElements(t *testing.T, shape Config, width int, part uint64, u tuning)
 		s.batch(t, round%3 == 2, batchSizes[s.rng.IntN(len(batchSizes)-2)], answers)
 		s.collide()
 	}
-	if answers[Inserted] == 0 || answers[Found] == 0 || answers[NotFound] == 0 {
+	if answers[inserted] == 0 || answers[found] == 0 || answers[notFound] == 0 {
 		t.Errorf("only %v", answers)
 	}
 }
@@ -85,10 +85,10 @@ func (s *shortSet) collide() {
 }
 
 // batch runs one and compares its answers.
-func (s *shortSet) batch(t *testing.T, find bool, n int, answers map[Result]int) {
+func (s *shortSet) batch(t *testing.T, find bool, n int, answers map[end]int) {
 	t.Helper()
 	b := batch{t: s.table, items: guard.Slice[uint64](t, n*s.width),
-		results: guard.Slice[Result](t, n), refs: guard.Slice[Ref](t, n), insert: !find}
+		results: guard.Slice[end](t, n), refs: guard.Slice[Ref](t, n), insert: !find}
 	for i := range n {
 		for item := b.item(i); ; {
 			clear(item)
@@ -104,7 +104,7 @@ func (s *shortSet) batch(t *testing.T, find bool, n int, answers map[Result]int)
 	for i, r := range b.results {
 		answers[r]++
 		want.count(r, 1, 0, s.directChunk)
-		if element := core.BytesOf(b.item(i)); r == Inserted {
+		if element := core.BytesOf(b.item(i)); r == inserted {
 			if _, there := s.known[string(element)]; there || find {
 				t.Fatalf("element %d is inserted, and was there: %v", i, there)
 			}
@@ -114,8 +114,8 @@ func (s *shortSet) batch(t *testing.T, find bool, n int, answers map[Result]int)
 	for i, r := range b.results {
 		ref, there := s.known[string(core.BytesOf(b.item(i)))]
 		switch {
-		case r == Inserted:
-		case there && (r != Found || b.refs[i] != ref):
+		case r == inserted:
+		case there && (r != found || b.refs[i] != ref):
 			t.Fatalf("element %d of %d is %v as %d, and %d has it", i, n, r, b.refs[i], ref)
 		case !there && r != s.plain(t, b.item(i), !find):
 			t.Fatalf("element %d of %d is %v, and the plain loop says %v", i, n, r,
@@ -134,8 +134,8 @@ func (s *shortSet) batch(t *testing.T, find bool, n int, answers map[Result]int)
 }
 
 // plain is the answer of the plain loop.
-func (s *shortSet) plain(t *testing.T, element []uint64, insert bool) Result {
-	b := batch{t: s.table, items: element, results: make([]Result, 1), insert: insert}
+func (s *shortSet) plain(t *testing.T, element []uint64, insert bool) end {
+	b := batch{t: s.table, items: element, results: make([]end, 1), insert: insert}
 	hash := hashElement(element)
 	search := s.search()
 	must(t, b.searchOne(search, 0, element, fingerprintKey(hash), s.home(hash)-s.v.first, 0))
@@ -150,7 +150,7 @@ func (s *shortSet) search() *elementSearch {
 // compareCounts: a batch of finds counts what the plain loop counts, the longest search in lines.
 func (s *shortSet) compareCounts(t *testing.T, b *batch) {
 	t.Helper()
-	plain := batch{t: s.table, items: b.items, results: make([]Result, len(b.results))}
+	plain := batch{t: s.table, items: b.items, results: make([]end, len(b.results))}
 	for i := range plain.results {
 		hash := hashElement(b.item(i))
 		must(t, plain.searchOne(s.search(), i, b.item(i), fingerprintKey(hash), s.home(hash), 0))

@@ -141,21 +141,6 @@ func (t *table) fullError(noArena bool) *FullError {
 	return full
 }
 
-// ended counts operations, does for growth what they need, and returns their error.
-func (b *batch) ended(err error) error {
-	b.t.tally.add(&b.counts)
-	if err != nil && ignoreLost(err) == nil {
-		b.longest, b.tended = max(b.longest, longSearch), false // it has come to lost memory
-	}
-	if !b.tended {
-		b.t.tend(&b.counts, b.insert, false)
-	}
-	if err == nil && b.full > 0 {
-		err = b.t.newest().fullError(b.noSlot > 0)
-	}
-	return err
-}
-
 // errClosed is the answer of a set that has been closed.
 var errClosed = fmt.Errorf("set: the set is %w", rma.ErrClosed)
 
@@ -180,15 +165,15 @@ func (c *counts) add(o counts) {
 }
 
 // count adds one operation.
-func (c *counts) count(r Result, examined, lost, chunk uint64) {
+func (c *counts) count(r end, examined, lost, chunk uint64) {
 	switch r {
-	case Inserted:
+	case inserted:
 		c.inserted++
-	case Found:
+	case found:
 		c.found++
-	case NotFound:
+	case notFound:
 		c.notFound++
-	case Full:
+	case full:
 		c.full++
 	case beyond:
 		c.beyond++
@@ -231,8 +216,8 @@ func newTally(ctx context.Context, job rma.Job) (*tally, error) {
 }
 
 // count adds one operation.
-func (ta *tally) count(r Result, examined, lost, chunk uint64) {
-	if r == Inserted && ta.own != nil && examined <= chunk && lost == 0 {
+func (ta *tally) count(r end, examined, lost, chunk uint64) {
+	if r == inserted && ta.own != nil && examined <= chunk && lost == 0 {
 		atomic.AddUint64(&ta.own[core.Stripe()*stripeWords], 1)
 		ta.noteLongest(examined)
 		return

@@ -78,13 +78,13 @@ func TestEqualHeads(t *testing.T) {
 		sets, err := newStrings(ranksOf(t, e, 2), cfg)
 		must(t, err)
 		refs := map[Ref]int{}
-		for _, want := range []Result{Inserted, Found} {
+		for _, want := range []end{inserted, found} {
 			for i, item := range items {
 				b := batch{t: sets[i%2].oldest.Load(), items: item, begins: []int{0},
-					results: make([]Result, 1), refs: make([]Ref, 1), insert: want == Inserted}
+					results: make([]end, 1), refs: make([]Ref, 1), insert: want == inserted}
 				must(t, b.run())
 				if before, known := refs[b.refs[0]]; b.results[0] != want || known &&
-					before != i || known != (want == Found) {
+					before != i || known != (want == found) {
 					t.Errorf("%v: string %d: %v at %#x", e, i, b.results[0], b.refs[0])
 				}
 				refs[b.refs[0]] = i
@@ -106,19 +106,19 @@ func TestShortStringAtTheEnd(t *testing.T) {
 		rank, off := a.locate(Ref(last))
 		must(t, a.takeMemory(rank, last, last+1), a.elements.Store(t.Context(), rank, off, head))
 		hash := hashHead(head)
-		b := batch{t: table, insert: true, results: make([]Result, 1), hashes: []uint64{hash},
+		b := batch{t: table, insert: true, results: make([]end, 1), hashes: []uint64{hash},
 			items: []uint64{fingerprintKey(hash) | last}}
 		must(t, b.insertBuckets())
 		for _, length := range []uint64{8, 8 * pieceWords, MaxStringBytes} {
 			item := make([]uint64, maxStringWords)
 			item[0] = otherHead(head, length)
-			b := batch{t: table, items: item, begins: []int{0}, results: make([]Result, 1)}
-			if err := b.run(); err != nil || b.results[0] != NotFound {
+			b := batch{t: table, items: item, begins: []int{0}, results: make([]end, 1)}
+			if err := b.run(); err != nil || b.results[0] != notFound {
 				t.Errorf("%v: %d bytes: %v, %v", e, length, b.results[0], err)
 			}
 		}
-		b = batch{t: table, items: []uint64{head}, begins: []int{0}, results: make([]Result, 1)}
-		if err := b.run(); err != nil || b.results[0] != Found {
+		b = batch{t: table, items: []uint64{head}, begins: []int{0}, results: make([]end, 1)}
+		if err := b.run(); err != nil || b.results[0] != found {
 			t.Errorf("%v: the short string: %v, %v", e, b.results[0], err)
 		}
 	}
