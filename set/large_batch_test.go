@@ -179,7 +179,7 @@ func TestLeftItemsLeaveTheTable(t *testing.T) {
 	first.progress.raise(growthWanted)
 	first.tend(&counts{inserted: 1, longest: longSearch}, true, true)
 	const n = 20
-	b := batch{t: first, items: make([]uint64, n), results: make([]Result, n), insert: true}
+	b := batch{t: first, items: make([]uint64, n), results: make([]end, n), insert: true}
 	var all []int
 	far := uint64(0)
 	for i := range n {
