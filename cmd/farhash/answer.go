@@ -3,22 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/big"
-	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"unicode"
 
-	"github.com/dustin/go-humanize"
-
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/ship"
@@ -171,7 +165,7 @@ func (a *answer) print(w io.Writer, f *exploreFlags) error {
 	switch {
 	case f.json != "":
 		for _, p := range a.unprinted() {
-			if f.json != jsonLines || !p.known() {
+			if f.json != cli.JSONLines || !p.known() {
 				continue
 			}
 			if err := json.NewEncoder(&text).Encode(p); err != nil {
@@ -190,17 +184,6 @@ func (a *answer) print(w io.Writer, f *exploreFlags) error {
 		return fmt.Errorf("printing the answer: %w", err)
 	}
 	return nil
-}
-
-// openStdout returns standard output, unless it was closed when this program began. Writing to a
-// pipe without a reader fails then, and does not kill the process.
-func openStdout() (*os.File, error) {
-	if stdoutClosed() {
-		return nil, errors.New("printing the answer: standard output is closed, or a null device " +
-			"that is open for reading as well; to discard the answer give >" + os.DevNull)
-	}
-	signal.Ignore(syscall.SIGPIPE)
-	return os.Stdout, nil
 }
 
 // techniques are the contest's names for how an engine explores markings.
@@ -314,7 +297,8 @@ func (a *answer) printCounts(w io.Writer) {
 // printSearch prints what a search of one marking after the other took.
 func (a *answer) printSearch(t io.Writer) {
 	fmt.Fprintf(t, "seconds\t%.3f\t%s, %s with %s\n", a.Seconds,
-		rate(a.States.Uint64(), a.Seconds, "states/s"), rate(a.Arcs.Uint64(), a.Seconds, "arcs/s"),
+		cli.Rate(a.States.Uint64(), a.Seconds, "states/s"), cli.Rate(a.Arcs.Uint64(), a.Seconds,
+			"arcs/s"),
 		plural.Of(a.Ranks, "rank"))
 	fmt.Fprintf(t, "engine\t%s\n", a.Engine)
 	if a.LiveSeconds != nil {
@@ -392,12 +376,4 @@ func printable(name string) string {
 		return strconv.Quote(name)
 	}
 	return name
-}
-
-// rate prints n per second: "1.6 Mstates/s".
-func rate(n uint64, seconds float64, unit string) string {
-	if seconds <= 0 {
-		return "- " + unit
-	}
-	return humanize.SIWithDigits(math.Round(float64(n)/seconds), 2, unit)
 }

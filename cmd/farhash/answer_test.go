@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
 
 // An answer that does not arrive is an error, in every form.
@@ -36,7 +39,7 @@ func TestExploreAnswerLost(t *testing.T) {
 			{nil, "standard output is closed"}, {full, "no space left"},
 			{closedPipe, "broken pipe"}, {null, "open for reading as well"},
 		} {
-			c := newCommand(t, "explore", path, "-q", "-n", "2", form)
+			c := try.New(t, "explore", path, "-q", "-n", "2", form)
 			if way.stdout != nil {
 				c.Cmd.Stdout = way.stdout
 			} else {
@@ -46,24 +49,24 @@ func TestExploreAnswerLost(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			c.finish()
-			if text := c.stderr.String(); c.code() != 1 || !strings.Contains(text, way.message) ||
+			c.Finish()
+			if text := c.Errors.String(); c.Code() != 1 || !strings.Contains(text, way.message) ||
 				!strings.HasPrefix(text, "farhash: printing the answer: ") {
-				t.Errorf("%s, want %q: exit code %d, %q", form, way.message, c.code(), text)
+				t.Errorf("%s, want %q: exit code %d, %q", form, way.message, c.Code(), text)
 			}
 		}
 	}
 	// What discards the answer on purpose is well.
 	for _, both := range []bool{false, true} {
-		c := newCommand(t, "explore", path, "-q")
+		c := try.New(t, "explore", path, "-q")
 		if c.Cmd.Stdout = nil; both {
 			c.Cmd.Stdout, c.Cmd.Stderr = null, null
 		}
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if c.finish(); c.code() != 0 {
-			t.Errorf("discarded with stderr: %v: exit code %d", both, c.code())
+		if c.Finish(); c.Code() != 0 {
+			t.Errorf("discarded with stderr: %v: exit code %d", both, c.Code())
 		}
 	}
 }
@@ -76,7 +79,8 @@ func TestUnboundedNetSaysSo(t *testing.T) {
 <arc source="t" target="b"/><arc source="t" target="a"/></net></pnml>`
 	for net, says := range map[string]string{endless: "the net may be unbounded: nothing in its " +
 		"structure bounds place a, and a place has held ", twoAtATime: "!may be unbounded"} {
-		here(t, "explore", writeFile(t, "net.pnml", net), "-n", "1", "-q", "--engine", "explicit",
-			"--max-states", "2").has(t, exitIncomplete, says)
+		try.Here(t, "explore", try.File(t, "net.pnml", net), "-n", "1", "-q", "--engine",
+			"explicit",
+			"--max-states", "2").Has(t, cli.ExitIncomplete, says)
 	}
 }

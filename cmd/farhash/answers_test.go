@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/report"
@@ -15,14 +17,14 @@ import (
 
 // TestDepthIsOfLevels: only a search level by level has a depth, in each form of the answer.
 func TestDepthIsOfLevels(t *testing.T) {
-	path := familyHere(t, "philosophers", 4)
+	path := try.Net(t, "philosophers", 4)
 	for order, depth := range map[string]any{"bfs": 4.0, "any": nil} {
 		page := filepath.Join(t.TempDir(), "page.html")
-		o := objectHere(t, 0, "explore", path, "-q", "--order", order, "--json", "--html", page)
+		o := try.ObjectHere(t, 0, "explore", path, "-q", "--order", order, "--json", "--html", page)
 		if got, there := o["depth"]; got != depth || !there {
 			t.Errorf("%s: %v", order, o)
 		}
-		text := here(t, "explore", path, "-q", "--order", order).stdout
+		text := try.Here(t, "explore", path, "-q", "--order", order).Out
 		html, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -49,9 +51,9 @@ func TestNeverFireMany(t *testing.T) {
 			net.Transitions = append(net.Transitions, petri.Transition{ID: id, Name: id,
 				In: arcTo(0, 1)})
 		}
-		path := writeTestNet(t, net)
-		here(t, "explore", path, "-q").has(t, 0, want)
-		if all := objectHere(t, 0, "explore", path, "--json", "-q")["neverFire"]; len(
+		path := try.WriteNet(t, net)
+		try.Here(t, "explore", path, "-q").Has(t, 0, want)
+		if all := try.ObjectHere(t, 0, "explore", path, "--json", "-q")["neverFire"]; len(
 			all.([]any)) != n {
 			t.Errorf("%d transitions: %v", n, all)
 		}
@@ -61,21 +63,22 @@ func TestNeverFireMany(t *testing.T) {
 // TestIncompleteAnswers: an answer that is not complete is marked in each form. One that has all
 // that was asked is not.
 func TestIncompleteAnswers(t *testing.T) {
-	path := familyHere(t, "philosophers", 6)
+	path := try.Net(t, "philosophers", 6)
 	few := []string{"explore", path, "-q", "-n", "1", "--walk", "0", "--max-states", "20"}
-	here(t, append(few, "--mcc")...).has(t, exitIncomplete, "CANNOT_COMPUTE\n", "!STATE_SPACE")
-	here(t, few...).has(t, exitIncomplete, "  so far: INCOMPLETE\n",
+	try.Here(t, append(few, "--mcc")...).Has(t, cli.ExitIncomplete, "CANNOT_COMPUTE\n",
+		"!STATE_SPACE")
+	try.Here(t, few...).Has(t, cli.ExitIncomplete, "  so far: INCOMPLETE\n",
 		"\nINCOMPLETE: limit reached: ", "!never fire")
-	here(t, append(few, "--trace", "deadlock")...).has(t, exitIncomplete,
+	try.Here(t, append(few, "--trace", "deadlock")...).Has(t, cli.ExitIncomplete,
 		"no deadlock was found so far\n", "!is reachable")
-	o := objectHere(t, exitIncomplete, append(few, "--json", "--bound",
+	o := try.ObjectHere(t, cli.ExitIncomplete, append(few, "--json", "--bound",
 		"tokens(Eat_1, Eat_3, Eat_5)")...)
 	bound := o["properties"].([]any)[0].(map[string]any)
 	if bound["answer"] != nil || bound["atLeast"] == nil || o["complete"] != false {
 		t.Errorf("%v", o)
 	}
-	here(t, "explore", path, "-q", "--walk", "0", "--sometimes", "enabled(End_1)", "--engine",
-		"explicit").has(t, 0, "  until all was answered\n", "!INCOMPLETE")
+	try.Here(t, "explore", path, "-q", "--walk", "0", "--sometimes", "enabled(End_1)", "--engine",
+		"explicit").Has(t, 0, "  until all was answered\n", "!INCOMPLETE")
 }
 
 // TestPrintTrace: what is said where a trace was asked for and is not there.
@@ -196,22 +199,14 @@ func TestPropertyText(t *testing.T) {
 	}
 }
 
-// TestRate: a search of no time has no rate.
-func TestRate(t *testing.T) {
-	for want, seconds := range map[string]float64{"2 kB/s": 0.5, "- B/s": 0} {
-		if got := rate(1000, seconds, "B/s"); got != want {
-			t.Errorf("%v s: %q, want %q", seconds, got, want)
-		}
-	}
-}
-
 // TestFormulasOfFiles: the lines of --formulas are properties, each with its name and answer.
 func TestFormulasOfFiles(t *testing.T) {
-	path := familyHere(t, "philosophers", 3)
-	formulas := writeFile(t, "f.txt", "eats: sometimes tokens(Eat_1) = 1\n"+
+	path := try.Net(t, "philosophers", 3)
+	formulas := try.File(t, "f.txt", "eats: sometimes tokens(Eat_1) = 1\n"+
 		"always tokens(Eat_1, Eat_2) <= 1\nmost: bound tokens(Eat_1, Eat_2, Eat_3)\n"+
 		"never: always tokens(Eat_2) = 0\n")
-	o := objectHere(t, 0, "explore", path, "-q", "--json", "--walk", "0", "--formulas", formulas)
+	o := try.ObjectHere(t, 0, "explore", path, "-q", "--json", "--walk", "0", "--formulas",
+		formulas)
 	got := map[string]any{}
 	for _, p := range o["properties"].([]any) {
 		p := p.(map[string]any)
@@ -222,9 +217,9 @@ func TestFormulasOfFiles(t *testing.T) {
 			t.Errorf("%s is %v, want %v: %v", name, got[name], want, got)
 		}
 	}
-	wrong := writeFile(t, "f.txt", "sometimes nothing\n")
-	refusedHere(t, exitFailure, "--formulas: ", "explore", path, "--formulas", wrong)
-	refusedHere(t, exitFailure, "--properties: ", "explore", path, "--properties", wrong)
+	wrong := try.File(t, "f.txt", "sometimes nothing\n")
+	try.Refused(t, cli.ExitFailure, "--formulas: ", "explore", path, "--formulas", wrong)
+	try.Refused(t, cli.ExitFailure, "--properties: ", "explore", path, "--properties", wrong)
 }
 
 // TestSampled: a page has samples of what was found over time, and a search without a page none.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/cmd/farhash/internal/bench"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -52,7 +53,7 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "bench [-n RANKS]",
 		Short:             "Measure the four tables, beside this machine's limit",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Measures the operations per second of each table, one per call and in batches. Beside
 them stands the limit of this machine: how many random cache lines per second the same
@@ -90,7 +91,7 @@ After Ctrl-C or SIGTERM the results so far are printed and marked INCOMPLETE.`,
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	flags.BoolVar(&f.benchfmt, "benchfmt", false, "print all runs as Go benchmarks, for benchstat")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress")
-	completeFlags(cmd, nil)
+	cli.CompleteFlags(cmd, nil)
 	return cmd
 }
 
@@ -134,7 +135,7 @@ func (f *benchFlags) tableSize() (uint64, error) {
 		}
 		return size, nil
 	}
-	size, err := parseBytes("--size", f.size)
+	size, err := cli.ParseBytes("--size", f.size)
 	if err == nil && (size < minBenchSize || size > maxBenchSize) {
 		err = fmt.Errorf("--size must be %s to %s, not %q", memory.Format(minBenchSize),
 			memory.Format(maxBenchSize), f.size)
@@ -145,7 +146,7 @@ func (f *benchFlags) tableSize() (uint64, error) {
 // run measures and prints. What was measured before a signal is printed as well.
 func (f *benchFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	var err error
 	if f.launcher, f.launched, err = farhash.Launched(); err != nil {
@@ -161,7 +162,7 @@ func (f *benchFlags) run(ctx context.Context) error {
 	if err := memory.Check(f.cfg.Bytes(ranks), "measuring"); err != nil {
 		return fmt.Errorf("%w; a smaller --size, and fewer --ops or ranks, take less", err)
 	}
-	ctx, caught := catchSignals(ctx)
+	ctx, caught := cli.CatchSignals(ctx)
 	results, first, err := f.measure(ctx)
 	complete := ctx.Err() == nil
 	if err != nil && complete {
@@ -170,7 +171,7 @@ func (f *benchFlags) run(ctx context.Context) error {
 	if !first {
 		results = nil // rank 0 prints them
 	} else if !complete && len(results) == 0 {
-		return interrupted(caught, "nothing was measured yet")
+		return cli.Interrupted(caught, "nothing was measured yet")
 	}
 	if len(results) > 0 {
 		if err := f.print(results, complete); err != nil {
@@ -178,7 +179,7 @@ func (f *benchFlags) run(ctx context.Context) error {
 		}
 	}
 	if !complete {
-		return &exitError{code: interruptCode(caught)}
+		return &cli.ExitError{Code: cli.InterruptCode(caught)}
 	}
 	return nil
 }

@@ -8,22 +8,16 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/bench"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
-
-// runArgs runs the command line and returns the exit code.
-func runArgs(args ...string) int {
-	root := newRoot()
-	root.SetArgs(args)
-	cmd, err := root.ExecuteC()
-	return printError(cmd, err)
-}
 
 func TestBenchUsage(t *testing.T) {
 	for _, flags := range []string{"x", "--none", "-n 0", "-n 70000", "--runs 0", "--batch 1",
 		"--size 1KiB", "--size much", "--ops 0", "--ops 1GB", "--ops 2^40", "--json --benchfmt"} {
 		args := append([]string{"bench"}, strings.Fields(flags)...)
-		if code := runArgs(args...); code != exitUsage {
-			t.Errorf("%q: exit code %d, want %d", args, code, exitUsage)
+		if code := try.Here(t, args...).Code; code != cli.ExitUsage {
+			t.Errorf("%q: exit code %d, want %d", args, code, cli.ExitUsage)
 		}
 	}
 }
@@ -32,23 +26,23 @@ func TestBenchUsage(t *testing.T) {
 func TestBench(t *testing.T) {
 	tiny := strings.Fields("bench -q --size 1MiB --ops 200 --runs 1 --batch 16")
 	with := func(flag string) []string { return append(tiny[:len(tiny):len(tiny)], flag) }
-	for _, args := range [][]string{tiny, with("--direct=false"), launched(t, "2", tiny...)} {
-		c := execute(t, args...)
+	for _, args := range [][]string{tiny, with("--direct=false"), try.Launched(t, "2", tiny...)} {
+		c := try.Run(t, args...)
 		for _, table := range []string{"set", "index", "cache", "kv"} {
-			if c.code() != 0 || !strings.Contains(c.stdout.String(), "\n"+table+" ") {
-				t.Errorf("%q: exit code %d, no %s:\n%s%s", args, c.code(), table, &c.stdout,
-					&c.stderr)
+			if c.Code() != 0 || !strings.Contains(c.Out.String(), "\n"+table+" ") {
+				t.Errorf("%q: exit code %d, no %s:\n%s%s", args, c.Code(), table, &c.Out,
+					&c.Errors)
 			}
 		}
 	}
-	c := execute(t, with("--json")...)
+	c := try.Run(t, with("--json")...)
 	var r struct{ Results []map[string]any }
-	if err := json.Unmarshal(c.stdout.Bytes(), &r); err != nil || len(r.Results) != 16 {
+	if err := json.Unmarshal(c.Out.Bytes(), &r); err != nil || len(r.Results) != 16 {
 		t.Errorf("%d results: %v", len(r.Results), err)
 	}
-	c = execute(t, with("--benchfmt")...)
-	if n := strings.Count(c.stdout.String(), "\nBenchmarkFarhash/table="); n != 16 {
-		t.Errorf("%d lines for benchstat:\n%s", n, &c.stdout)
+	c = try.Run(t, with("--benchfmt")...)
+	if n := strings.Count(c.Out.String(), "\nBenchmarkFarhash/table="); n != 16 {
+		t.Errorf("%d lines for benchstat:\n%s", n, &c.Out)
 	}
 }
 
@@ -82,7 +76,7 @@ func TestBenchForms(t *testing.T) {
 		{benchFlags{direct: true, json: true}, false, []string{`"complete":false`,
 			`"reason":"interrupted"`}},
 	} {
-		path := writeFile(t, "out", "")
+		path := try.File(t, "out", "")
 		file, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +89,7 @@ func TestBenchForms(t *testing.T) {
 		if err := errors.Join(err, readErr, file.Close()); err != nil {
 			t.Fatal(err)
 		}
-		outcome{stdout: string(text)}.has(t, 0, c.has...)
+		try.Outcome{Out: string(text)}.Has(t, 0, c.has...)
 	}
 }
 

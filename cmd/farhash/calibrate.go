@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/calibrate"
 	"github.com/farhash/farhash/internal/system/replace"
 	"github.com/farhash/farhash/rma"
@@ -43,7 +43,7 @@ func newCalibrate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "calibrate [-n RANKS]",
 		Short:             "Measure the engine's latency and throughput",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Measures the engine in use: the latency of a read, the time of each of its bytes, and
 the reads and bytes per second of all ranks together. All reads go through the queues of
@@ -89,7 +89,7 @@ prints its content:
 		"take, the same for all ranks; on slow links less is measured")
 	flags.StringVar(&f.file, "file", "", calibrationUsage)
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
-	completeFlags(cmd, nil)
+	cli.CompleteFlags(cmd, nil)
 	return cmd
 }
 
@@ -121,10 +121,10 @@ func (f *calibrateFlags) check() (file string, err error) {
 		return "", err
 	}
 	if _, _, err := replace.Target(file, calibrate.Format); err != nil {
-		return "", failure(fmt.Errorf("--file: %w", err))
+		return "", cli.Failure(fmt.Errorf("--file: %w", err))
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", failure(fmt.Errorf("--file: %w", err))
+		return "", cli.Failure(fmt.Errorf("--file: %w", err))
 	}
 	return file, nil
 }
@@ -133,7 +133,7 @@ func (f *calibrateFlags) check() (file string, err error) {
 func (f *calibrateFlags) run(ctx context.Context) error {
 	file, err := f.check()
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	launcher, launched, err := farhash.Launched()
 	if err != nil {
@@ -142,7 +142,7 @@ func (f *calibrateFlags) run(ctx context.Context) error {
 	if launched && f.changed("ranks") {
 		fmt.Fprintf(os.Stderr, "farhash: -n is ignored: %s has started the ranks\n", launcher)
 	}
-	ctx, caught := catchSignals(ctx)
+	ctx, caught := cli.CatchSignals(ctx)
 	var r *calibrate.Result
 	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		mine, err := calibrate.Measure(ctx, job, calibrate.Config{
@@ -154,7 +154,7 @@ func (f *calibrateFlags) run(ctx context.Context) error {
 		return err
 	}, farhash.OneSided())
 	if ctx.Err() != nil {
-		return interrupted(caught, "nothing was stored")
+		return cli.Interrupted(caught, "nothing was stored")
 	}
 	if err != nil || r == nil {
 		return err
@@ -192,7 +192,7 @@ func (f *calibrateFlags) print(r *calibrate.Result, file string) error {
 			printShipped(w, r.Shipped)
 		}
 		if len(r.Missing) > 0 {
-			fmt.Fprintf(w, "\n%s", doctor.Wrap("not measured: ", len("not measured: "),
+			fmt.Fprintf(w, "\n%s", cli.Wrap("not measured: ", len("not measured: "),
 				strings.Join(r.Missing, "; ")+": the link is slow; --limit gives more time"))
 		}
 		_, err := fmt.Fprintf(w, "\nstored in %s for farhash-eval model --calibrated\n", file)
@@ -235,5 +235,5 @@ func printShipped(w io.Writer, s *calibrate.Shipped) {
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprint(w, doctor.Wrap("tables: ", len("tables: "), s.Auto))
+	fmt.Fprint(w, cli.Wrap("tables: ", len("tables: "), s.Auto))
 }

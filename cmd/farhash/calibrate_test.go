@@ -2,14 +2,14 @@ package main
 
 import (
 	"bytes"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/internal/calibrate"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma/ucx"
@@ -23,29 +23,30 @@ func TestCalibrateUsage(t *testing.T) {
 		"--mib 0": "--mib must be", "--mib 65537": "--mib must be",
 		"--none": "unknown",
 	} {
-		mustFail(t, exitUsage, message, append([]string{"calibrate"}, strings.Fields(flags)...)...)
+		try.Fails(t, cli.ExitUsage, message, append([]string{"calibrate"},
+			strings.Fields(flags)...)...)
 	}
-	file := writeFile(t, "x", "")
-	mustFail(t, exitFailure, "is a folder", "calibrate", "--file", t.TempDir())
-	mustFail(t, exitFailure, "not a directory", "calibrate", "--file",
+	file := try.File(t, "x", "")
+	try.Fails(t, cli.ExitFailure, "is a folder", "calibrate", "--file", t.TempDir())
+	try.Fails(t, cli.ExitFailure, "not a directory", "calibrate", "--file",
 		filepath.Join(file, "y", "z"))
 }
 
 // TestCalibrate measures here, keeps it, and has the model use it.
 func TestCalibrate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "c.json")
-	text := execute(t, "calibrate", "--mib", "1", "--file", file)
+	text := try.Run(t, "calibrate", "--mib", "1", "--file", file)
 	for _, want := range []string{"engine local, 1 rank\n", "\nlatency ",
 		"together (rho0)", "8192", "stored in " + file,
 		"\nbytes         1         4        16        64\n    8  "} {
-		if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
-			t.Errorf("%q is not in\n%s%s", want, &text.stdout, &text.stderr)
+		if text.Code() != 0 || !strings.Contains(text.Out.String(), want) {
+			t.Errorf("%q is not in\n%s%s", want, &text.Out, &text.Errors)
 		}
 	}
-	printed := object(t, execute(t, "calibrate", "-n", "2", "--mib", "1", "--file", file,
+	printed := try.Object(t, try.Run(t, "calibrate", "-n", "2", "--mib", "1", "--file", file,
 		"--json"))
-	if keys := keysOf(printed); keys != "byteNs engine headerBytes latencyNs linkBytesPerSecond "+
-		"messagesPerSecond points ranks rates time" {
+	if keys := try.KeysOf(printed); keys != "byteNs engine headerBytes latencyNs "+
+		"linkBytesPerSecond messagesPerSecond points ranks rates time" {
 		t.Errorf("keys %s", keys)
 	}
 	kept, err := calibrate.Load(file)
@@ -56,11 +57,11 @@ func TestCalibrate(t *testing.T) {
 		kept.Time.IsZero() {
 		t.Errorf("%+v is kept, %v printed", kept, printed)
 	}
-	job := execute(t, "run", "-n", "2", "--", os.Args[0], "calibrate", "-n", "3",
+	job := try.Run(t, "run", "-n", "2", "--", os.Args[0], "calibrate", "-n", "3",
 		"--mib", "1", "--file", file)
-	if job.code() != 0 || strings.Count(job.stdout.String(), "engine shm, 2 ranks\n") != 1 ||
-		!strings.Contains(job.stderr.String(), "-n is ignored") {
-		t.Errorf("%d\n%s%s", job.code(), &job.stdout, &job.stderr)
+	if job.Code() != 0 || strings.Count(job.Out.String(), "engine shm, 2 ranks\n") != 1 ||
+		!strings.Contains(job.Errors.String(), "-n is ignored") {
+		t.Errorf("%d\n%s%s", job.Code(), &job.Out, &job.Errors)
 	}
 }
 
@@ -71,12 +72,12 @@ func TestCalibrateUCX(t *testing.T) {
 	}
 	address := twohosts.FreeAddress(t)
 	file := filepath.Join(t.TempDir(), "c.json")
-	c := execute(t, "run", "-n", "2", "--rendezvous", address, "--", os.Args[0], "calibrate",
+	c := try.Run(t, "run", "-n", "2", "--rendezvous", address, "--", os.Args[0], "calibrate",
 		"--mib", "1", "--file", file)
 	for _, want := range []string{"engine ucx, 2 ranks\n", "\nshipped: requests ", "\n65536  ",
 		"\ntables: "} {
-		if c.code() != 0 || !strings.Contains(c.stdout.String(), want) {
-			t.Errorf("%q is not in\n%s%s", want, &c.stdout, &c.stderr)
+		if c.Code() != 0 || !strings.Contains(c.Out.String(), want) {
+			t.Errorf("%q is not in\n%s%s", want, &c.Out, &c.Errors)
 		}
 	}
 	kept, err := calibrate.Load(file)
@@ -140,7 +141,7 @@ func TestCalibrateLimits(t *testing.T) {
 // TestCalibrateSpares: a file that no calibration has written is refused before anything is
 // measured.
 func TestCalibrateSpares(t *testing.T) {
-	other := writeFile(t, "other", "of a user\n")
+	other := try.File(t, "other", "of a user\n")
 	refused := calibrateFlags{ranks: 1, mib: 1, limit: 1, file: other}
 	if _, err := refused.check(); err == nil ||
 		!strings.Contains(err.Error(), "is no result of farhash calibrate") {
@@ -175,7 +176,7 @@ func TestCalibratePrint(t *testing.T) {
 		{[]string{"rates"}, false, []string{"\nnot measured: rates: the link is slow"}},
 		{[]string{"rates"}, true, []string{`"missing":["rates"]`, "!stored in"}},
 	} {
-		path := writeFile(t, "out", "")
+		path := try.File(t, "out", "")
 		out, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -189,11 +190,6 @@ func TestCalibratePrint(t *testing.T) {
 		if err != nil || readErr != nil || out.Close() != nil {
 			t.Fatal(err, readErr)
 		}
-		outcome{stdout: string(text)}.has(t, 0, c.has...)
+		try.Outcome{Out: string(text)}.Has(t, 0, c.has...)
 	}
-}
-
-// keysOf are the keys of an object in order.
-func keysOf(o map[string]any) string {
-	return strings.Join(slices.Sorted(maps.Keys(o)), " ")
 }

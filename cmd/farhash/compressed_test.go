@@ -12,6 +12,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/dedup"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -58,14 +60,14 @@ func TestDedupReads(t *testing.T) {
 		"pzstd":                      "\x50" + skipped + zst + "\x50" + skipped + zst,
 		"zstd, last skippable frame": "\x5f" + skipped + zst,
 		"bzip2":                      string(bz), "bzip2, streams": string(bz) + string(bz)} {
-		o := hereWith(t, in, "dedup")
-		if o.code != 0 || o.stdout != "a\nb\n" {
-			t.Errorf("%s: exit code %d, %q: %s", name, o.code, o.stdout, o.stderr)
+		o := try.HereWith(t, in, "dedup")
+		if o.Code != 0 || o.Out != "a\nb\n" {
+			t.Errorf("%s: exit code %d, %q: %s", name, o.Code, o.Out, o.Errors)
 		}
-		if o := hereWith(t, in+"x", "dedup"); o.code != exitFailure {
-			t.Errorf("%s with more: exit code %d, %q: %s", name, o.code, o.stdout, o.stderr)
+		if o := try.HereWith(t, in+"x", "dedup"); o.Code != cli.ExitFailure {
+			t.Errorf("%s with more: exit code %d, %q: %s", name, o.Code, o.Out, o.Errors)
 		}
-		if !isCompressed(openFile(t, writeFile(t, "in", in))) {
+		if !isCompressed(openFile(t, try.File(t, "in", in))) {
 			t.Errorf("%s is not compressed", name)
 		}
 	}
@@ -98,23 +100,23 @@ func TestDedupOthers(t *testing.T) {
 				want = "it is compressed by " + c.name + ", which is not read here; give what " +
 					c.plain
 			}
-			if o := hereWith(t, in, "dedup"); o.code != exitFailure || o.stdout != "" ||
-				c.open == nil && !strings.Contains(o.stderr, want) {
-				t.Errorf("%s: exit code %d, %q: %s", c.name, o.code, o.stdout, o.stderr)
+			if o := try.HereWith(t, in, "dedup"); o.Code != cli.ExitFailure || o.Out != "" ||
+				c.open == nil && !strings.Contains(o.Errors, want) {
+				t.Errorf("%s: exit code %d, %q: %s", c.name, o.Code, o.Out, o.Errors)
 			}
-			o := hereWith(t, in, "dedup", "--plain")
-			if o.code != 0 || o.stdout != magic+"rest\nrest\n" {
-				t.Errorf("%s --plain: exit code %d, %q: %s", c.name, o.code, o.stdout, o.stderr)
+			o := try.HereWith(t, in, "dedup", "--plain")
+			if o.Code != 0 || o.Out != magic+"rest\nrest\n" {
+				t.Errorf("%s --plain: exit code %d, %q: %s", c.name, o.Code, o.Out, o.Errors)
 			}
 		}
 	}
 	for _, text := range []string{"", "B", "BZh", "BZh9", "BZh0" + "1AY&SY", "P", "PK", "\x1f"} {
-		o := hereWith(t, text, "dedup")
-		if o.code != 0 || strings.TrimSuffix(o.stdout, "\n") != text {
-			t.Errorf("%q: exit code %d, %q: %s", text, o.code, o.stdout, o.stderr)
+		o := try.HereWith(t, text, "dedup")
+		if o.Code != 0 || strings.TrimSuffix(o.Out, "\n") != text {
+			t.Errorf("%q: exit code %d, %q: %s", text, o.Code, o.Out, o.Errors)
 		}
 	}
-	here(t, "dedup", "-o", filepath.Join(t.TempDir(), "out.xz")).has(t, exitUsage,
+	try.Here(t, "dedup", "-o", filepath.Join(t.TempDir(), "out.xz")).Has(t, cli.ExitUsage,
 		"output is compressed by gzip or zstd, in files that end in .gz or .zst")
 }
 
@@ -127,7 +129,7 @@ func TestDedupShareBegins(t *testing.T) {
 		if plain {
 			text = line + "last\n"
 		}
-		in, out := writeFile(t, "in", text), filepath.Join(t.TempDir(), "out")
+		in, out := try.File(t, "in", text), filepath.Join(t.TempDir(), "out")
 		err := local.Run(2, func(job rma.Job) error {
 			f := dedupFlags{unordered: true, quiet: true, out: out, plain: plain}
 			return f.shared(t.Context(), job, []string{in}, dedup.Config{MemoryBytes: 1 << 20})
@@ -147,7 +149,7 @@ func TestDedupShareBegins(t *testing.T) {
 			t.Errorf("plain %v: %q", plain, all)
 		}
 	}
-	f, path := dedupFlags{plain: true}, writeFile(t, "in", line)
+	f, path := dedupFlags{plain: true}, try.File(t, "in", line)
 	if size, err := f.dividedBytes(path); err != nil || size != int64(len(line)) {
 		t.Errorf("--plain: %d bytes are divided, %v", size, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/statespace/petri"
 )
 
@@ -19,15 +20,15 @@ func TestExploreCoverage(t *testing.T) {
 			In: []petri.Arc{{Place: 0, Weight: 1}}, Out: []petri.Arc{{Place: 1, Weight: 1}}},
 			{ID: "both", Name: "both", In: []petri.Arc{{Place: 0, Weight: 2},
 				{Place: 1, Weight: 2}}}}}
-	path := writeTestNet(t, n)
+	path := try.WriteNet(t, n)
 	page := filepath.Join(t.TempDir(), "page.html")
-	c := execute(t, "explore", path, "-q", "--coverage", "--html", page)
+	c := try.Run(t, "explore", path, "-q", "--coverage", "--html", page)
 	html, err := os.ReadFile(page)
-	if c.code() != 0 || err != nil {
-		t.Fatalf("exit code %d, %s, %v", c.code(), &c.stderr, err)
+	if c.Code() != 0 || err != nil {
+		t.Fatalf("exit code %d, %s, %v", c.Code(), &c.Errors, err)
 	}
 	for got, want := range map[string]string{
-		c.stdout.String(): "\nWARNING: a transition never fires: both\n" +
+		c.Out.String(): "\nWARNING: a transition never fires: both\n" +
 			"coverage, seldom taken ones first:\n  arcs  new states  transition\n" +
 			"     0           0  both\n     3           3  there\n",
 		string(html): "<td>there</td><td>3</td><td>3</td>",
@@ -45,8 +46,8 @@ func TestExploreCoverage(t *testing.T) {
 	if o := exploreJSON(t, "explore", path, "--json"); o["coverage"] != nil {
 		t.Errorf("%v", o)
 	}
-	c = execute(t, "explore", path, "-q", "--coverage", "--max-depth", "1")
-	if text := c.stdout.String(); strings.Contains(text, "never fires") ||
+	c = try.Run(t, "explore", path, "-q", "--coverage", "--max-depth", "1")
+	if text := c.Out.String(); strings.Contains(text, "never fires") ||
 		!strings.Contains(text, "\ncoverage of what was searched, seldom") {
 		t.Error(text)
 	}
@@ -55,7 +56,7 @@ func TestExploreCoverage(t *testing.T) {
 		"--mcc":             "--coverage and --mcc exclude each other",
 		"--resume old":      "--coverage and --resume exclude each other",
 	} {
-		mustFail(t, 2, says, append([]string{"explore", path, "--coverage"},
+		try.Fails(t, 2, says, append([]string{"explore", path, "--coverage"},
 			strings.Fields(flags)...)...)
 	}
 }

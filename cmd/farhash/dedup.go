@@ -21,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/dedup"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/system/memory"
@@ -81,7 +82,7 @@ is out.txt, and out.3.gz where it is out.gz. --mem is then of all ranks together
 		},
 	}
 	f.add(cmd.Flags())
-	completeFlags(cmd, nil)
+	cli.CompleteFlags(cmd, nil)
 	return cmd
 }
 
@@ -165,13 +166,13 @@ func (f *dedupFlags) options(inputs []string) (dedup.Config, error) {
 // checkOutputs refuses to write a file that is read, and sets the memory.
 func (f *dedupFlags) checkOutputs(inputs []string, cfg *dedup.Config) (err error) {
 	if f.mem != "" {
-		if cfg.MemoryBytes, err = parseBytes("--mem", f.mem); err != nil {
+		if cfg.MemoryBytes, err = cli.ParseBytes("--mem", f.mem); err != nil {
 			return err
 		}
 	}
 	var files []string
 	for _, path := range inputs {
-		files = append(files, inputFile(path))
+		files = append(files, cli.InputFile(path))
 	}
 	if f.seen != "" {
 		if err := replace.Spares(f.seen, files...); err != nil {
@@ -201,10 +202,10 @@ func (f *dedupFlags) run(ctx context.Context, inputs []string) error {
 	}
 	cfg, err := f.options(inputs)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	for _, path := range inputs {
-		if info, err := os.Stat(inputFile(path)); err != nil {
+		if info, err := os.Stat(cli.InputFile(path)); err != nil {
 			return err
 		} else if info.IsDir() {
 			return fmt.Errorf("%s is a folder; name files in it", path)
@@ -249,7 +250,7 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 	if err := f.loadSeen(ctx, filter); err != nil {
 		return err
 	}
-	ctx, caught := catchSignals(ctx)
+	ctx, caught := cli.CatchSignals(ctx)
 	r := newDedupRun(f, filter, inputs)
 	if err := r.write(ctx); errors.Is(err, syscall.EPIPE) {
 		return nil // whoever reads the output wants no more, as head
@@ -264,12 +265,12 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 	r.summarize()
 	switch {
 	case isFull:
-		return &exitError{exitIncomplete, fmt.Errorf("INCOMPLETE: memory is full: %s hold %d "+
-			"distinct records; --mem %s would do for twice as many. %s",
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("INCOMPLETE: memory is "+
+			"full: %s hold %d distinct records; --mem %s would do for twice as many. %s",
 			memory.Format(full.MemoryBytes), full.Distinct,
 			strings.ReplaceAll(memory.FormatUp(full.EnoughBytes), " ", ""), f.rightWhenFull())}
 	case r.ended != nil:
-		return interrupted(caught, "what was written is right")
+		return cli.Interrupted(caught, "what was written is right")
 	}
 	return nil
 }
@@ -325,7 +326,7 @@ func (f *dedupFlags) rightWhenFull() string {
 // not known.
 func (f *dedupFlags) guessRecords(inputs []string) (n uint64) {
 	for _, path := range inputs {
-		of := f.guessOf(inputFile(path))
+		of := f.guessOf(cli.InputFile(path))
 		if of == 0 {
 			return 0
 		}
@@ -382,7 +383,7 @@ func newDedupRun(f *dedupFlags, filter *dedup.Filter, inputs []string) *dedupRun
 func (r *dedupRun) write(ctx context.Context) error {
 	path := r.flags.out
 	if path == "-" {
-		out, err := openStdout()
+		out, err := cli.Stdout()
 		if err != nil {
 			return err
 		}
@@ -407,13 +408,13 @@ func (r *dedupRun) write(ctx context.Context) error {
 
 // copy copies all inputs. An output that cannot be written is no fault of an input.
 func (r *dedupRun) copy(ctx context.Context, to io.Writer) error {
-	out := &output{Writer: to}
+	out := &cli.Output{Writer: to}
 	err := r.copyTo(ctx, out)
 	switch {
-	case out.err != nil && r.flags.out == "-":
-		return fmt.Errorf("standard output: %w", out.err)
-	case out.err != nil:
-		return fmt.Errorf("-o %s: %w", r.flags.out, out.err)
+	case out.Err != nil && r.flags.out == "-":
+		return fmt.Errorf("standard output: %w", out.Err)
+	case out.Err != nil:
+		return fmt.Errorf("-o %s: %w", r.flags.out, out.Err)
 	}
 	return err
 }
@@ -522,14 +523,14 @@ func (r *dedupRun) showProgress() (stop func()) {
 	stopped, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		bar, tick := newSpinner(), time.NewTicker(time.Second/2)
+		bar, tick := cli.Spinner(), time.NewTicker(time.Second/2)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
 				n := r.bytes.Load()
-				bar.Describe(cut(fmt.Sprintf("%s read  %s", humanize.Bytes(n),
-					rate(n, time.Since(r.begin).Seconds(), "B/s"))))
+				bar.Describe(cli.CutLine(fmt.Sprintf("%s read  %s", humanize.Bytes(n),
+					cli.Rate(n, time.Since(r.begin).Seconds(), "B/s"))))
 			case <-stopped:
 				_ = bar.Finish()
 				return
@@ -548,7 +549,7 @@ func (r *dedupRun) summarize() {
 	fmt.Fprintf(os.Stderr, "read %s (%s), kept %d (%s); %d distinct in %s; %.2f s, %s\n",
 		plural.Of(int(r.stats.Read), "record"), humanize.Bytes(r.stats.ReadBytes), r.stats.Kept,
 		humanize.Bytes(r.stats.KeptBytes), r.filter.Distinct(),
-		memory.Format(r.filter.MemoryBytes()), seconds, rate(r.stats.ReadBytes, seconds, "B/s"))
+		memory.Format(r.filter.MemoryBytes()), seconds, cli.Rate(r.stats.ReadBytes, seconds, "B/s"))
 	if r.before > 0 {
 		fmt.Fprintf(os.Stderr, "of the distinct ones, %d were seen by earlier runs\n", r.before)
 	}

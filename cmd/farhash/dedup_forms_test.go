@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/dedup"
 	"github.com/farhash/farhash/internal/system/replace"
 	"github.com/farhash/farhash/rma"
@@ -36,18 +38,18 @@ func TestDedupForms(t *testing.T) {
 			[]string{"--field", "1", "--csv=false", "--delimiter", ","}},
 		{"a\na\na\n", "a\n", []string{"--repeated"}}, {"a\na\na\nb\n", "b\n", []string{"--unique"}},
 	} {
-		o := hereWith(t, c.in, append([]string{"dedup"}, c.args...)...)
-		if o.code != 0 || o.stdout != c.want {
-			t.Errorf("%q of %q: exit code %d, %q, want %q: %s", c.args, c.in, o.code, o.stdout,
-				c.want, o.stderr)
+		o := try.HereWith(t, c.in, append([]string{"dedup"}, c.args...)...)
+		if o.Code != 0 || o.Out != c.want {
+			t.Errorf("%q of %q: exit code %d, %q, want %q: %s", c.args, c.in, o.Code, o.Out,
+				c.want, o.Errors)
 		}
 	}
 }
 
 // TestDedupQuotes: a field that begins with a quote is refused, and the message has the remedy.
 func TestDedupQuotes(t *testing.T) {
-	o := hereWith(t, "\"Smith, Ann\",10\n", "dedup", "--field", "1", "--delimiter", ",")
-	o.has(t, exitFailure, "record 1: field 1 begins with a quote; give --csv if quotes enclose")
+	o := try.HereWith(t, "\"Smith, Ann\",10\n", "dedup", "--field", "1", "--delimiter", ",")
+	o.Has(t, cli.ExitFailure, "record 1: field 1 begins with a quote; give --csv if quotes enclose")
 }
 
 // TestDedupSeenOf: a file of --seen that was made with --field 1 is refused with any other field or
@@ -55,7 +57,7 @@ func TestDedupQuotes(t *testing.T) {
 func TestDedupSeenOf(t *testing.T) {
 	seen := filepath.Join(t.TempDir(), "seen")
 	const in = "a\tb\nc\td\n"
-	hereWith(t, in, "dedup", "--seen", seen, "--field", "1").has(t, 0, "kept 2")
+	try.HereWith(t, in, "dedup", "--seen", seen, "--field", "1").Has(t, 0, "kept 2")
 	before, err := os.ReadFile(seen)
 	if err != nil {
 		t.Fatal(err)
@@ -65,13 +67,13 @@ func TestDedupSeenOf(t *testing.T) {
 		"--field 2": of + "field 2 ", "--key b": of + `values of the key "b"`,
 		"--field 1 --delimiter ,": of + "field 1 separated",
 		"--exact --field 1":       "is no farhash dedup of records"} {
-		o := hereWith(t, in, strings.Fields("dedup --seen "+seen+" "+args)...)
-		o.has(t, exitFailure, want)
-		if after, err := os.ReadFile(seen); string(after) != string(before) || o.stdout != "" {
-			t.Errorf("%s: %q; the file has changed, or %v", args, o.stdout, err)
+		o := try.HereWith(t, in, strings.Fields("dedup --seen "+seen+" "+args)...)
+		o.Has(t, cli.ExitFailure, want)
+		if after, err := os.ReadFile(seen); string(after) != string(before) || o.Out != "" {
+			t.Errorf("%s: %q; the file has changed, or %v", args, o.Out, err)
 		}
 	}
-	hereWith(t, in+"e\tb\n", "dedup", "--seen", seen, "--field", "1").has(t, 0, "kept 1")
+	try.HereWith(t, in+"e\tb\n", "dedup", "--seen", seen, "--field", "1").Has(t, 0, "kept 1")
 }
 
 // TestDedupSummary: the summary counts what was read and what was kept, and says how certain that
@@ -85,10 +87,10 @@ func TestDedupSummary(t *testing.T) {
 		"--repeated": {"read 4 records (9 B), kept 1 (2 B); 2 distinct in ", "!dropped wrongly"},
 		"--quiet":    {"!read", "!chance"},
 	} {
-		o := hereWith(t, in, strings.Fields("dedup "+flag)...)
-		o.has(t, 0, want...)
-		if strings.Contains(o.stderr, "earlier runs") {
-			t.Errorf("%s: %s", flag, o.stderr)
+		o := try.HereWith(t, in, strings.Fields("dedup "+flag)...)
+		o.Has(t, 0, want...)
+		if strings.Contains(o.Errors, "earlier runs") {
+			t.Errorf("%s: %s", flag, o.Errors)
 		}
 	}
 }
@@ -96,13 +98,13 @@ func TestDedupSummary(t *testing.T) {
 // TestDedupInterrupted: a run that is interrupted has written what it had read, and says so by its
 // exit code.
 func TestDedupInterrupted(t *testing.T) {
-	in, out := writeFile(t, "in", "a\n"), filepath.Join(t.TempDir(), "out")
+	in, out := try.File(t, "in", "a\n"), filepath.Join(t.TempDir(), "out")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	f := dedupFlags{quiet: true, out: out}
 	err := f.alone(ctx, []string{in}, dedup.Config{MemoryBytes: 4 << 20})
-	var exit *exitError
-	if !errors.As(err, &exit) || exit.code != exitInterrupt {
+	var exit *cli.ExitError
+	if !errors.As(err, &exit) || exit.Code != cli.ExitInterrupt {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(out); err != nil {
@@ -112,17 +114,17 @@ func TestDedupInterrupted(t *testing.T) {
 
 // TestDedupEnds: the end of a name says how output is compressed, and the first bytes how input is.
 func TestDedupEnds(t *testing.T) {
-	in := writeFile(t, "in", strings.Repeat("a\nb\n", 100))
+	in := try.File(t, "in", strings.Repeat("a\nb\n", 100))
 	for ending, magic := range map[string]string{".gz": gzipMagic, ".zst": zstdMagic,
 		".txt": "a\n"} {
 		out := filepath.Join(t.TempDir(), "out"+ending)
-		here(t, "dedup", "-q", in, "-o", out).has(t, 0, "")
+		try.Here(t, "dedup", "-q", in, "-o", out).Has(t, 0, "")
 		text, err := os.ReadFile(out)
 		if err != nil || !strings.HasPrefix(string(text), magic) {
 			t.Errorf("%s begins with %.10q, %v", ending, text, err)
 		}
-		if again := here(t, "dedup", "-q", out, in); again.code != 0 || again.stdout != "a\nb\n" {
-			t.Errorf("of %s: exit code %d, %q: %s", ending, again.code, again.stdout, again.stderr)
+		if again := try.Here(t, "dedup", "-q", out, in); again.Code != 0 || again.Out != "a\nb\n" {
+			t.Errorf("of %s: exit code %d, %q: %s", ending, again.Code, again.Out, again.Errors)
 		}
 	}
 }
@@ -130,12 +132,13 @@ func TestDedupEnds(t *testing.T) {
 // TestDedupSeenHeld: a run that finds another one at its file of --seen ends at once, also as a
 // rank. One that has ended leaves no lock.
 func TestDedupSeenHeld(t *testing.T) {
-	seen, in := filepath.Join(t.TempDir(), "seen"), writeFile(t, "in", "a\n")
+	seen, in := filepath.Join(t.TempDir(), "seen"), try.File(t, "in", "a\n")
 	release, err := replace.Hold(seen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	here(t, "dedup", in, "--seen", seen).has(t, exitFailure, "--seen: another process uses "+seen)
+	try.Here(t, "dedup", in, "--seen", seen).Has(t, cli.ExitFailure,
+		"--seen: another process uses "+seen)
 	err = local.Run(2, func(job rma.Job) error {
 		f := dedupFlags{unordered: true, exact: true, out: filepath.Join(t.TempDir(), "out"),
 			seen: seen}
@@ -147,7 +150,7 @@ func TestDedupSeenHeld(t *testing.T) {
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	here(t, "dedup", in, "--seen", seen).has(t, 0, "")
+	try.Here(t, "dedup", in, "--seen", seen).Has(t, 0, "")
 	if _, err := os.Stat(seen + ".lock"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the lock of a run that has ended: %v", err)
 	}

@@ -8,12 +8,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
 
 // startDedup starts the command, whose input has begun and not ended.
-func startDedup(t *testing.T, input string) (run *command, in io.WriteCloser, out *bufio.Reader) {
+func startDedup(t *testing.T, input string) (run *try.Command, in io.WriteCloser,
+	out *bufio.Reader) {
 	t.Helper()
-	run = newCommand(t, "dedup")
+	run = try.New(t, "dedup")
 	run.Stdout = nil
 	in, err := run.StdinPipe()
 	if err != nil {
@@ -34,20 +38,20 @@ func startDedup(t *testing.T, input string) (run *command, in io.WriteCloser, ou
 
 // After a signal what was written is right, though the input has not ended.
 func TestInterruptDedup(t *testing.T) {
-	for s, code := range map[syscall.Signal]int{syscall.SIGINT: exitInterrupt,
-		syscall.SIGTERM: exitTerminate} {
+	for s, code := range map[syscall.Signal]int{syscall.SIGINT: cli.ExitInterrupt,
+		syscall.SIGTERM: cli.ExitTerminate} {
 		run, _, r := startDedup(t, "a\na\nb\nc")
 		for _, want := range []string{"a\n", "b\n"} { // written while the input is open
 			if got, err := r.ReadString('\n'); got != want {
 				t.Fatalf("%q, want %q: %v", got, want, err)
 			}
 		}
-		send(t, run.Process.Pid, s)
+		try.Send(t, run.Process.Pid, s)
 		if rest, err := r.ReadString('\n'); rest != "" {
 			t.Errorf("%q: %v", rest, err)
 		}
-		if _ = run.Wait(); run.code() != code {
-			t.Errorf("%v: exit code %d, want %d: %s", s, run.code(), code, &run.stderr)
+		if _ = run.Wait(); run.Code() != code {
+			t.Errorf("%v: exit code %d, want %d: %s", s, run.Code(), code, &run.Errors)
 		}
 	}
 }
@@ -61,23 +65,23 @@ func TestDedupShortLines(t *testing.T) {
 			t.Errorf("%q, want %q: %v", got, line, err)
 		}
 		if err := errors.Join(in.Close(), run.Wait()); err != nil {
-			t.Errorf("%q: %v: %s", line, err, &run.stderr)
+			t.Errorf("%q: %v: %s", line, err, &run.Errors)
 		}
 	}
 }
 
 // A full disk is named by the output, and not by the input.
 func TestDedupDiskFull(t *testing.T) {
-	in := writeFile(t, "in", "a\nb\n")
+	in := try.File(t, "in", "a\nb\n")
 	for _, args := range [][]string{{in}, {"--count", in}} {
-		o := here(t, append([]string{"dedup", "-o", "/dev/full"}, args...)...)
-		o.has(t, exitFailure, "-o /dev/full: ", "no space left", "!"+in)
+		o := try.Here(t, append([]string{"dedup", "-o", "/dev/full"}, args...)...)
+		o.Has(t, cli.ExitFailure, "-o /dev/full: ", "no space left", "!"+in)
 	}
 }
 
 // The command ends without a message where nobody reads its output any more.
 func TestDedupClosedOutput(t *testing.T) {
-	run := newCommand(t, "dedup")
+	run := try.New(t, "dedup")
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +91,7 @@ func TestDedupClosedOutput(t *testing.T) {
 	}
 	defer write.Close()
 	run.Stdin, run.Stdout = strings.NewReader("a\n"), write
-	if err := run.Run(); err != nil || run.stderr.Len() > 0 {
-		t.Errorf("%v: %s", err, &run.stderr)
+	if err := run.Run(); err != nil || run.Errors.Len() > 0 {
+		t.Errorf("%v: %s", err, &run.Errors)
 	}
 }

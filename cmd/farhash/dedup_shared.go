@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/dedup"
 	"github.com/farhash/farhash/rma"
 )
@@ -38,7 +39,7 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 	own := *f
 	own.quiet, own.out = f.quiet || job.Rank() > 0, partOf(f.out, job.Rank())
 	if err := cmp.Or(f.checkShared(), own.checkOutputs(inputs, &cfg)); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	filter, err := dedup.NewShared(ctx, job, cfg)
 	if err != nil {
@@ -61,7 +62,7 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 	if err := r.agree(ctx); err != nil { // then all know how many there were before, too
 		return err
 	}
-	ctx, caught := catchSignals(ctx)
+	ctx, caught := cli.CatchSignals(ctx)
 	if err := r.write(ctx); err != nil {
 		return err
 	}
@@ -76,14 +77,15 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 	switch {
 	case reasons&reasonFull != 0:
 		if job.Rank() > 0 {
-			return &exitError{exitIncomplete, nil}
+			return &cli.ExitError{Code: cli.ExitIncomplete}
 		}
-		return &exitError{exitIncomplete, fmt.Errorf("INCOMPLETE: memory is full: %d distinct "+
-			"records; give a larger --mem or more hosts. %s", filter.Distinct(), f.rightWhenFull())}
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("INCOMPLETE: memory is "+
+			"full: %d distinct records; give a larger --mem or more hosts. %s",
+			filter.Distinct(), f.rightWhenFull())}
 	case r.ended != nil:
-		return interrupted(caught, "what was written is right")
+		return cli.Interrupted(caught, "what was written is right")
 	case reasons&reasonInterrupted != 0:
-		return &exitError{exitInterrupt, nil} // another rank says so
+		return &cli.ExitError{Code: cli.ExitInterrupt} // another rank says so
 	}
 	return nil
 }
@@ -191,7 +193,7 @@ const dealt = -1
 // dividedBytes is how many bytes of a file the ranks divide. What cannot be read at any place is
 // dealt, and so is CSV: whether a line ends a record depends on all quotes before it.
 func (f *dedupFlags) dividedBytes(path string) (int64, error) {
-	info, err := os.Stat(inputFile(path))
+	info, err := os.Stat(cli.InputFile(path))
 	if err != nil {
 		return 0, err
 	}

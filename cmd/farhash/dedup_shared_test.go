@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/dedup"
 )
 
@@ -30,11 +32,11 @@ func TestDedupShared(t *testing.T) {
 			}
 		}
 	})
-	a := writeFile(t, "a", text.String())
-	b, fixed := writeFile(t, "b", null.String()), writeFile(t, "c", records.String())
+	a := try.File(t, "a", text.String())
+	b, fixed := try.File(t, "b", null.String()), try.File(t, "c", records.String())
 	zipped := filepath.Join(t.TempDir(), "a.gz")
-	if c := execute(t, "dedup", a, "-o", zipped); c.code() != 0 {
-		t.Fatal(&c.stderr)
+	if c := try.Run(t, "dedup", a, "-o", zipped); c.Code() != 0 {
+		t.Fatal(&c.Errors)
 	}
 	for _, c := range []struct {
 		args []string
@@ -45,9 +47,9 @@ func TestDedupShared(t *testing.T) {
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		args := append([]string{"dedup", "--unordered", "-o", out}, c.args...)
-		run := execute(t, launched(t, "3", args...)...)
-		if run.code() != 0 {
-			t.Errorf("%q: %s", c.args, &run.stderr)
+		run := try.Run(t, try.Launched(t, "3", args...)...)
+		if run.Code() != 0 {
+			t.Errorf("%q: %s", c.args, &run.Errors)
 			continue
 		}
 		var got []string
@@ -64,8 +66,8 @@ func TestDedupShared(t *testing.T) {
 		if slices.Sort(got); !slices.Equal(got, all) {
 			t.Errorf("%q: %d records, want %d", c.args, len(got), len(all))
 		}
-		if n := strings.Count(run.stderr.String(), "distinct"); n != 1 {
-			t.Errorf("%q: %d summaries: %s", c.args, n, &run.stderr)
+		if n := strings.Count(run.Errors.String(), "distinct"); n != 1 {
+			t.Errorf("%q: %d summaries: %s", c.args, n, &run.Errors)
 		}
 	}
 }
@@ -76,11 +78,11 @@ func TestDedupSharedSeen(t *testing.T) {
 	seen, out := filepath.Join(dir, "seen"), filepath.Join(dir, "out")
 	args := []string{"dedup", "--exact", "--unordered", "--seen", seen, "-o", out}
 	for i, in := range []string{"a\nb\na\n", "b\nc\n", "c\nd\na\n"} {
-		command := append(slices.Clone(args), writeFile(t, "in", in))
+		command := append(slices.Clone(args), try.File(t, "in", in))
 		if i != 1 {
-			command = launched(t, "2", command...)
+			command = try.Launched(t, "2", command...)
 		}
-		run := execute(t, command...)
+		run := try.Run(t, command...)
 		kept := 0
 		for _, part := range []string{out, partOf(out, 0), partOf(out, 1)} {
 			text, _ := os.ReadFile(part)
@@ -88,42 +90,42 @@ func TestDedupSharedSeen(t *testing.T) {
 			_ = os.Remove(part)
 		}
 		want := []int{2, 1, 1}[i]
-		if run.code() != 0 || kept != want {
-			t.Errorf("run %d: exit code %d, %d lines, want %d: %s", i, run.code(), kept, want,
-				&run.stderr)
+		if run.Code() != 0 || kept != want {
+			t.Errorf("run %d: exit code %d, %d lines, want %d: %s", i, run.Code(), kept, want,
+				&run.Errors)
 		}
 		before := []int{0, 2, 3}[i]
 		if says := fmt.Sprintf("%d were seen by earlier runs", before); before > 0 &&
-			!strings.Contains(run.stderr.String(), says) {
-			t.Errorf("run %d does not say %q: %s", i, says, &run.stderr)
+			!strings.Contains(run.Errors.String(), says) {
+			t.Errorf("run %d does not say %q: %s", i, says, &run.Errors)
 		}
 	}
 }
 
 // What several processes do not do is refused.
 func TestDedupSharedErrors(t *testing.T) {
-	file, out := writeFile(t, "a", "x\n"), filepath.Join(t.TempDir(), "out")
+	file, out := try.File(t, "a", "x\n"), filepath.Join(t.TempDir(), "out")
 	for message, args := range map[string][]string{
 		"give --unordered":                   {file, "-o", out},
 		"cannot share standard output":       {"--unordered", file},
 		"of several processes needs --exact": {"--unordered", "--seen", out, file, "-o", out + "2"},
 		"--count, --repeated and --unique ":  {"--unordered", "--count", file, "-o", out},
 	} {
-		run := execute(t, launched(t, "2", append([]string{"dedup"}, args...)...)...)
-		if run.code() != exitUsage ||
-			!strings.Contains(run.stderr.String(), message) {
-			t.Errorf("%q: %d, %s", args, run.code(), &run.stderr)
+		run := try.Run(t, try.Launched(t, "2", append([]string{"dedup"}, args...)...)...)
+		if run.Code() != cli.ExitUsage ||
+			!strings.Contains(run.Errors.String(), message) {
+			t.Errorf("%q: %d, %s", args, run.Code(), &run.Errors)
 		}
 	}
 	var lines strings.Builder
 	for i := range 20000 {
 		fmt.Fprintln(&lines, i)
 	}
-	run := execute(t, launched(t, "2", "dedup", "--unordered", "--mem", "64KiB", "-o", out,
-		writeFile(t, "b", lines.String()))...)
-	if run.code() != exitIncomplete ||
-		strings.Count(run.stderr.String(), "memory is full") != 1 {
-		t.Errorf("full: %d, %s", run.code(), &run.stderr)
+	run := try.Run(t, try.Launched(t, "2", "dedup", "--unordered", "--mem", "64KiB", "-o", out,
+		try.File(t, "b", lines.String()))...)
+	if run.Code() != cli.ExitIncomplete ||
+		strings.Count(run.Errors.String(), "memory is full") != 1 {
+		t.Errorf("full: %d, %s", run.Code(), &run.Errors)
 	}
 }
 

@@ -11,13 +11,15 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/dedup"
 )
 
 // The output is what the flags ask for, of files and of standard input.
 func TestDedup(t *testing.T) {
-	a, b := writeFile(t, "a", "x,1\ny,1\nx,1\nz,2"), writeFile(t, "b", "z,2\nw,3\n")
-	objects := writeFile(t, "objects", "{\"k\":1}\n{\"k\":2}\n{\"k\": 1}\n")
+	a, b := try.File(t, "a", "x,1\ny,1\nx,1\nz,2"), try.File(t, "b", "z,2\nw,3\n")
+	objects := try.File(t, "objects", "{\"k\":1}\n{\"k\":2}\n{\"k\": 1}\n")
 	for _, c := range []struct {
 		args []string
 		want string
@@ -36,25 +38,25 @@ func TestDedup(t *testing.T) {
 		{[]string{"--null"}, "input\ninput\n\x00"},
 		{[]string{"--record", "6"}, "input\n"},
 	} {
-		run := newCommand(t, append([]string{"dedup"}, c.args...)...)
+		run := try.New(t, append([]string{"dedup"}, c.args...)...)
 		run.Stdin = strings.NewReader("input\ninput\n")
-		if err := run.Run(); err != nil || run.stdout.String() != c.want ||
-			!strings.Contains(run.stderr.String(), "distinct") {
-			t.Errorf("%q: %q, want %q: %v %s", c.args, run.stdout.String(), c.want, err,
-				&run.stderr)
+		if err := run.Run(); err != nil || run.Out.String() != c.want ||
+			!strings.Contains(run.Errors.String(), "distinct") {
+			t.Errorf("%q: %q, want %q: %v %s", c.args, run.Out.String(), c.want, err,
+				&run.Errors)
 		}
 	}
 }
 
 // Compressed files are read by their first bytes, and written by their names.
 func TestDedupCompressed(t *testing.T) {
-	in, folder := writeFile(t, "in", "a\nb\na\n"), t.TempDir()
+	in, folder := try.File(t, "in", "a\nb\na\n"), t.TempDir()
 	for _, name := range []string{"x.gz", "x.zst"} {
 		out := filepath.Join(folder, name)
 		for _, args := range [][]string{{in, "-o", out}, {out, out}} {
-			run := execute(t, append([]string{"dedup"}, args...)...)
-			if text := run.stdout.String(); run.code() != 0 || args[0] == out && text != "a\nb\n" {
-				t.Errorf("%s: %q, exit code %d: %s", name, text, run.code(), &run.stderr)
+			run := try.Run(t, append([]string{"dedup"}, args...)...)
+			if text := run.Out.String(); run.Code() != 0 || args[0] == out && text != "a\nb\n" {
+				t.Errorf("%s: %q, exit code %d: %s", name, text, run.Code(), &run.Errors)
 			}
 		}
 	}
@@ -77,9 +79,9 @@ func TestDedupSeen(t *testing.T) {
 	seen := filepath.Join(t.TempDir(), "seen")
 	for _, c := range []struct{ in, want string }{{"a\nb\n", "a\nb\n"}, {"b\nc\n", "c\n"},
 		{"a\nc\nd\n", "d\n"}} {
-		run := execute(t, "dedup", "--seen", seen, writeFile(t, "in", c.in))
-		if run.code() != 0 || run.stdout.String() != c.want {
-			t.Errorf("%q: %q: %s", c.in, run.stdout.String(), &run.stderr)
+		run := try.Run(t, "dedup", "--seen", seen, try.File(t, "in", c.in))
+		if run.Code() != 0 || run.Out.String() != c.want {
+			t.Errorf("%q: %q: %s", c.in, run.Out.String(), &run.Errors)
 		}
 	}
 }
@@ -90,18 +92,18 @@ func TestDedupFull(t *testing.T) {
 	for i := range 200000 {
 		fmt.Fprintln(&text, i)
 	}
-	in, out := writeFile(t, "in", text.String()), filepath.Join(t.TempDir(), "out")
-	run := execute(t, "dedup", "--mem", "2MiB", in, "-o", out)
+	in, out := try.File(t, "in", text.String()), filepath.Join(t.TempDir(), "out")
+	run := try.Run(t, "dedup", "--mem", "2MiB", in, "-o", out)
 	kept, err := os.ReadFile(out)
-	if run.code() != exitIncomplete || err != nil || len(kept) < 100000 ||
+	if run.Code() != cli.ExitIncomplete || err != nil || len(kept) < 100000 ||
 		!bytes.HasPrefix(text.Bytes(), kept) || kept[len(kept)-1] != '\n' {
-		t.Fatalf("exit code %d, %d bytes: %v %s", run.code(), len(kept), err, &run.stderr)
+		t.Fatalf("exit code %d, %d bytes: %v %s", run.Code(), len(kept), err, &run.Errors)
 	}
-	_, rest, _ := strings.Cut(run.stderr.String(), "--mem ")
+	_, rest, _ := strings.Cut(run.Errors.String(), "--mem ")
 	enough, _, _ := strings.Cut(rest, " ")
-	half := writeFile(t, "half", text.String()[:len(kept)*3/2])
-	if run = execute(t, "dedup", "--mem", enough, half); run.code() != 0 {
-		t.Errorf("--mem %q is not enough: %s", enough, &run.stderr)
+	half := try.File(t, "half", text.String()[:len(kept)*3/2])
+	if run = try.Run(t, "dedup", "--mem", enough, half); run.Code() != 0 {
+		t.Errorf("--mem %q is not enough: %s", enough, &run.Errors)
 	}
 }
 
@@ -111,56 +113,57 @@ func TestDedupExactFull(t *testing.T) {
 	for i := range 200000 {
 		fmt.Fprintln(&text, i)
 	}
-	in, seen := writeFile(t, "in", text.String()), filepath.Join(t.TempDir(), "seen")
-	few := writeFile(t, "few", "x\ny\n")
-	if run := execute(t, "dedup", "--exact", "--seen", seen, few); run.code() != 0 {
-		t.Fatal(&run.stderr)
+	in, seen := try.File(t, "in", text.String()), filepath.Join(t.TempDir(), "seen")
+	few := try.File(t, "few", "x\ny\n")
+	if run := try.Run(t, "dedup", "--exact", "--seen", seen, few); run.Code() != 0 {
+		t.Fatal(&run.Errors)
 	}
 	before, err := os.ReadFile(seen)
-	run := execute(t, "dedup", "--exact", "--seen", seen, "--mem", "2MiB", in)
-	kept := run.stdout.Bytes()
-	if run.code() != exitIncomplete || err != nil || len(kept) < 50000 ||
+	run := try.Run(t, "dedup", "--exact", "--seen", seen, "--mem", "2MiB", in)
+	kept := run.Out.Bytes()
+	if run.Code() != cli.ExitIncomplete || err != nil || len(kept) < 50000 ||
 		!bytes.HasPrefix(text.Bytes(), kept) || kept[len(kept)-1] != '\n' {
-		t.Errorf("exit code %d, %d bytes: %v %s", run.code(), len(kept), err, &run.stderr)
+		t.Errorf("exit code %d, %d bytes: %v %s", run.Code(), len(kept), err, &run.Errors)
 	}
 	after, errAfter := os.ReadFile(seen)
 	if !bytes.Equal(before, after) || errAfter != nil ||
-		!strings.Contains(run.stderr.String(), "the file of --seen is what it was") {
+		!strings.Contains(run.Errors.String(), "the file of --seen is what it was") {
 		t.Errorf("the file has %d bytes in place of %d, %v: %s", len(after), len(before), errAfter,
-			&run.stderr)
+			&run.Errors)
 	}
 }
 
 // Wrong flags and broken input are errors that say what is wrong; -o keeps what was there.
 func TestDedupErrors(t *testing.T) {
-	in, out := writeFile(t, "in", "a\tb\n{}\n"), writeFile(t, "out", "old")
-	broken := writeFile(t, "broken", "\x1f\x8bxxxxxxxxxxxxxxxxxxxxxxxxxxx")
+	in, out := try.File(t, "in", "a\tb\n{}\n"), try.File(t, "out", "old")
+	broken := try.File(t, "broken", "\x1f\x8bxxxxxxxxxxxxxxxxxxxxxxxxxxx")
 	for _, c := range []struct {
 		code    int
 		message string
 		args    []string
 	}{
-		{exitUsage, "--field must be 1 or more", []string{"--field", "0"}},
-		{exitUsage, "--delimiter needs --field", []string{"--delimiter", ","}},
-		{exitUsage, "--delimiter must be one byte", []string{"--field", "1", "--delimiter", "ab"}},
-		{exitUsage, "--repeated and --unique", []string{"--repeated", "--unique"}},
-		{exitUsage, "--record excludes", []string{"--record", "4", "--null"}},
-		{exitUsage, "--record must be", []string{"--record", "-1"}},
-		{exitUsage, "--seen keeps no counts", []string{"--count", "--seen", out}},
-		{exitUsage, "is no size", []string{"--mem", "much"}},
-		{exitUsage, "-o: ", []string{"-o", in}},
-		{exitUsage, "-o and --seen name the same file", []string{"-o", in + ".new", "--seen",
+		{cli.ExitUsage, "--field must be 1 or more", []string{"--field", "0"}},
+		{cli.ExitUsage, "--delimiter needs --field", []string{"--delimiter", ","}},
+		{cli.ExitUsage, "--delimiter must be one byte", []string{"--field", "1", "--delimiter",
+			"ab"}},
+		{cli.ExitUsage, "--repeated and --unique", []string{"--repeated", "--unique"}},
+		{cli.ExitUsage, "--record excludes", []string{"--record", "4", "--null"}},
+		{cli.ExitUsage, "--record must be", []string{"--record", "-1"}},
+		{cli.ExitUsage, "--seen keeps no counts", []string{"--count", "--seen", out}},
+		{cli.ExitUsage, "is no size", []string{"--mem", "much"}},
+		{cli.ExitUsage, "-o: ", []string{"-o", in}},
+		{cli.ExitUsage, "-o and --seen name the same file", []string{"-o", in + ".new", "--seen",
 			in + ".new"}},
-		{exitFailure, "no such file", []string{in + ".none"}},
-		{exitFailure, "is a folder", []string{filepath.Dir(in)}},
-		{exitFailure, "gzip", []string{broken, "-o", out}},
-		{exitFailure, "record 2: there is no field 2", []string{"--field", "2", "-o", out}},
-		{exitFailure, "record 1: no JSON object", []string{"--key", "k", "-o", out}},
-		{exitFailure, "last record has 1 bytes in place of 3", []string{"--record", "3",
+		{cli.ExitFailure, "no such file", []string{in + ".none"}},
+		{cli.ExitFailure, "is a folder", []string{filepath.Dir(in)}},
+		{cli.ExitFailure, "gzip", []string{broken, "-o", out}},
+		{cli.ExitFailure, "record 2: there is no field 2", []string{"--field", "2", "-o", out}},
+		{cli.ExitFailure, "record 1: no JSON object", []string{"--key", "k", "-o", out}},
+		{cli.ExitFailure, "last record has 1 bytes in place of 3", []string{"--record", "3",
 			"-o", out}},
-		{exitFailure, "--seen", []string{"--seen", out}},
+		{cli.ExitFailure, "--seen", []string{"--seen", out}},
 	} {
-		mustFail(t, c.code, c.message, append([]string{"dedup", in}, c.args...)...)
+		try.Fails(t, c.code, c.message, append([]string{"dedup", in}, c.args...)...)
 		if text, err := os.ReadFile(out); string(text) != "old" {
 			t.Errorf("%q: the output is %q: %v", c.args, text, err)
 		}
@@ -173,9 +176,9 @@ func TestDedupGuess(t *testing.T) {
 	for i := range 100000 {
 		fmt.Fprintf(&text, "%07d\n", i)
 	}
-	a, zipped := writeFile(t, "a", text.String()), filepath.Join(t.TempDir(), "a.gz")
-	if c := execute(t, "dedup", a, "-o", zipped); c.code() != 0 {
-		t.Fatal(&c.stderr)
+	a, zipped := try.File(t, "a", text.String()), filepath.Join(t.TempDir(), "a.gz")
+	if c := try.Run(t, "dedup", a, "-o", zipped); c.Code() != 0 {
+		t.Fatal(&c.Errors)
 	}
 	for _, c := range []struct {
 		flags  dedupFlags
@@ -186,7 +189,7 @@ func TestDedupGuess(t *testing.T) {
 		{dedupFlags{}, []string{a, a}, 200002},
 		{dedupFlags{format: dedup.Format{Null: true}}, []string{a}, 1},
 		{dedupFlags{format: dedup.Format{RecordBytes: 16}}, []string{a}, 50001},
-		{dedupFlags{}, []string{writeFile(t, "empty", "")}, 1},
+		{dedupFlags{}, []string{try.File(t, "empty", "")}, 1},
 		{dedupFlags{}, []string{a, zipped}, 0},
 		{dedupFlags{}, []string{a, os.DevNull}, 0},
 		{dedupFlags{}, []string{a + "x"}, 0},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/dedup"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -24,7 +25,7 @@ func TestDedupTogether(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintln(&text, i%1000)
 	}
-	in := writeFile(t, "in", text.String())
+	in := try.File(t, "in", text.String())
 	for run, want := range []int{1000, 0} {
 		out := filepath.Join(folder, fmt.Sprint("out", run))
 		f := dedupFlags{unordered: true, exact: true, quiet: true, out: out,
@@ -134,7 +135,7 @@ func TestDedupShares(t *testing.T) {
 		return size
 	}
 	for _, text := range []string{"", "a\n", "a\nbb\nccc\ndddd\neeeee\nffffff\nggggggg\n"} {
-		path, f := writeFile(t, "in", text), &dedupFlags{}
+		path, f := try.File(t, "in", text), &dedupFlags{}
 		for ranks := 1; ranks < 9; ranks++ {
 			all := ""
 			for rank := range ranks {
@@ -149,8 +150,8 @@ func TestDedupShares(t *testing.T) {
 			}
 		}
 	}
-	zipped := writeFile(t, "in.gz", gzipMagic+"\n")
-	quoted := writeFile(t, "in.csv", strings.Repeat("\"a\nb\",1\n", 10))
+	zipped := try.File(t, "in.gz", gzipMagic+"\n")
+	quoted := try.File(t, "in.csv", strings.Repeat("\"a\nb\",1\n", 10))
 	for _, path := range []string{zipped, quoted} {
 		f := &dedupFlags{csv: path == quoted}
 		for i := range 4 {
@@ -169,7 +170,7 @@ func TestDedupShares(t *testing.T) {
 func TestDedupSharesGrow(t *testing.T) {
 	const text = "a\nbb\nccc\ndddd\neeeee\nffffffffff"
 	for ranks := 1; ranks < 9; ranks++ {
-		path, all := writeFile(t, "in", text), ""
+		path, all := try.File(t, "in", text), ""
 		for rank := range ranks {
 			all += shareOf(t, &dedupFlags{}, int64(len(text)), ranked{rank: rank, size: ranks}, 0,
 				path)
@@ -190,10 +191,10 @@ func TestDedupSharesGrow(t *testing.T) {
 
 // TestDedupAgree: rank 0 says for all how large the inputs are.
 func TestDedupAgree(t *testing.T) {
-	zipped := writeFile(t, "in.gz", gzipMagic+"\n")
+	zipped := try.File(t, "in.gz", gzipMagic+"\n")
 	for _, inputs := range [][3]string{{"a\nb\n", "a\n", "a\nb\nc\n"}, {"", "a\n", "a\nb\n"}} {
 		err := local.Run(3, func(job rma.Job) error {
-			mine := writeFile(t, "in", inputs[job.Rank()])
+			mine := try.File(t, "in", inputs[job.Rank()])
 			r := dedupRun{flags: &dedupFlags{}, job: job, inputs: []string{"-", mine, zipped}}
 			err := r.agree(t.Context())
 			want := []int64{dealt, int64(len(inputs[0])), dealt}
@@ -217,7 +218,7 @@ func TestDedupAgree(t *testing.T) {
 
 // TestDedupSharesCut: a file that is shorter than rank 0 has found, or becomes so, is an error.
 func TestDedupSharesCut(t *testing.T) {
-	path := writeFile(t, "in", strings.Repeat("a\n", 10))
+	path := try.File(t, "in", strings.Repeat("a\n", 10))
 	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)

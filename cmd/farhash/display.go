@@ -11,6 +11,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/statespace/explore"
@@ -66,9 +67,9 @@ func (d *display) update(s explore.Snapshot) {
 		answered = fmt.Sprintf("%d of %d answered  ", d.answered, d.asked)
 	}
 	waiting := strings.ReplaceAll(humanize.SIWithDigits(float64(s.Waiting), 0, ""), " ", "")
-	d.bar.Describe(cut(fmt.Sprintf("%s%s  %s  %s%s waiting  %s  %v  load %.2f", answered,
+	d.bar.Describe(cli.CutLine(fmt.Sprintf("%s%s  %s  %s%s waiting  %s  %v  load %.2f", answered,
 		humanize.SIWithDigits(float64(s.States), 2, "states"),
-		rate(s.States-d.last.States, since.Seconds(), "states/s"), level, waiting,
+		cli.Rate(s.States-d.last.States, since.Seconds(), "states/s"), level, waiting,
 		memory.Format(s.Bytes), s.Elapsed.Round(time.Second), s.LoadFactor)))
 	d.last = s
 }
@@ -80,7 +81,7 @@ func (d *display) draws() bool {
 		return false
 	}
 	if d.bar == nil {
-		d.bar = newSpinner()
+		d.bar = cli.Spinner()
 	}
 	return true
 }
@@ -110,29 +111,10 @@ func (d *display) sets(s diagram.Snapshot) {
 		return
 	}
 	d.drawn, d.most = now, s.Saturated
-	d.bar.Describe(cut(fmt.Sprintf("%s  %d of %s saturated  fill %.2f  %s  %v",
+	d.bar.Describe(cli.CutLine(fmt.Sprintf("%s  %d of %s saturated  fill %.2f  %s  %v",
 		humanize.SIWithDigits(float64(s.Stats.Nodes), 2, "nodes"), s.Saturated,
 		plural.Of(s.Levels, "level"), float64(s.Stats.Bytes)/float64(max(s.MaxBytes, 1)),
 		memory.Format(s.Stats.Bytes), now.Sub(d.begin).Round(time.Second))))
-}
-
-// newSpinner is a line of progress on standard error.
-func newSpinner() *progressbar.ProgressBar {
-	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(os.Stderr),
-		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(false),
-		progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth(),
-		progressbar.OptionUseANSICodes(true)) // wipes the ^C of the terminal as well
-}
-
-// cut shortens a line of progress to what the terminal has room for beside the
-// spinner and a ^C. A line that wraps could not be written over.
-func cut(line string) string {
-	const margin = 8
-	width, _, err := term.GetSize(int(os.Stderr.Fd()))
-	if err != nil || width < margin || len(line) <= width-margin {
-		return line
-	}
-	return line[:width-margin]
 }
 
 // announce prints a plan, if it is not the one that was printed before.

@@ -4,12 +4,13 @@ import (
 	"os"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/statespace/explore"
 )
 
 // TestDisplay: a plan is printed once, and none where all is to be quiet.
 func TestDisplay(t *testing.T) {
-	path := writeFile(t, "err", "")
+	path := try.File(t, "err", "")
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
@@ -28,7 +29,7 @@ func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Diagnose this machine",
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Tests what ranks need on this machine: CPUs, huge pages, limits, shared memory, MPI,
@@ -73,8 +74,8 @@ const (
 // run tests everything and prints the findings. A signal ends it after the windows of the tests are
 // closed: one that was being made would stay in /dev/shm.
 func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
-	ctx, caught := catchSignals(ctx)
-	r := doctor.Report{Program: version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	ctx, caught := cli.CatchSignals(ctx)
+	r := doctor.Report{Program: cli.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	r.Add(kernel(ctx), available(), launcher())
 	here := doctor.Here()
 	r.Add(here.Findings()...)
@@ -85,7 +86,7 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 	r.Add(processes, probeMPI(ctx))
 	r.Add(probeUCX(ctx, here)...)
 	if ctx.Err() != nil {
-		return interrupted(caught, "nothing is reported")
+		return cli.Interrupted(caught, "nothing is reported")
 	}
 	write := r.WriteText
 	if f.json {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/rma/mpi"
 	"github.com/farhash/farhash/rma/ucx"
 )
@@ -31,10 +32,7 @@ func TestExploreAndBenchUnderMPI(t *testing.T) {
 		t.Skip("built without MPI")
 	}
 	aloneUnderNoLauncher(t)
-	net := filepath.Join(t.TempDir(), "net.pnml")
-	if code := runArgs("petri", "philosophers", "-n", "7", "-o", net); code != 0 {
-		t.Fatal("exit code ", code)
-	}
+	net := try.Net(t, "philosophers", 7)
 	for _, m := range mpiInstallations {
 		launcher, seen := m.find()
 		if launcher == "" || !strings.HasPrefix(mpi.Library(), m.library) {
@@ -50,7 +48,7 @@ func TestExploreAndBenchUnderMPI(t *testing.T) {
 			cmd := exec.Command(launcher, append(append(append([]string{"-n", "4"}, m.args...),
 				os.Args[0]), strings.Fields(c.args)...)...)
 			cmd.Env = append(append(os.Environ(), m.env...), "FARHASH_ENGINE=mpi",
-				"TMPDIR="+t.TempDir(), commandVariable+"="+filepath.Join(t.TempDir(), "ranks"))
+				"TMPDIR="+t.TempDir(), try.Variable+"="+filepath.Join(t.TempDir(), "ranks"))
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.Count(string(out), c.message) != 1 {
 				t.Errorf("%s: %v, want %q once in:\n%s", c.args, err, c.message, out)
@@ -62,7 +60,7 @@ func TestExploreAndBenchUnderMPI(t *testing.T) {
 func TestDoctorOnMPI(t *testing.T) {
 	aloneUnderNoLauncher(t)
 	// Doctor starts itself; jobs of Open MPI disturb each other in a common directory.
-	t.Setenv(commandVariable, filepath.Join(t.TempDir(), "ranks"))
+	t.Setenv(try.Variable, filepath.Join(t.TempDir(), "ranks"))
 	t.Setenv("TMPDIR", t.TempDir())
 	f := probeMPI(t.Context())
 	if !mpi.Built {

@@ -8,31 +8,33 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/rma/mpi"
 	"github.com/farhash/farhash/rma/ucx"
 )
 
 // startDoctor runs doctor under no launcher, with more variables set.
-func startDoctor(t *testing.T, variables []string, args ...string) *command {
+func startDoctor(t *testing.T, variables []string, args ...string) *try.Command {
 	t.Helper()
 	if mpi.Built {
 		t.Skip("MPI is tried out by a test of its own")
 	}
-	c := newCommand(t, append([]string{"doctor"}, args...)...)
+	c := try.New(t, append([]string{"doctor"}, args...)...)
 	c.Env = append(c.Env, variables...)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c.finish()
+	c.Finish()
 	return c
 }
 
 // TestDoctor: the text fits a terminal, and what is not as it should be has a remedy.
 func TestDoctor(t *testing.T) {
 	c := startDoctor(t, nil)
-	lines := strings.Split(strings.TrimRight(c.stdout.String(), "\n"), "\n")
-	if c.code() != 0 || c.stderr.Len() > 0 || len(lines) < 10 {
-		t.Fatalf("exit code %d: %s%s", c.code(), &c.stdout, &c.stderr)
+	lines := strings.Split(strings.TrimRight(c.Out.String(), "\n"), "\n")
+	if c.Code() != 0 || c.Errors.Len() > 0 || len(lines) < 10 {
+		t.Fatalf("exit code %d: %s%s", c.Code(), &c.Out, &c.Errors)
 	}
 	open := false // a finding that wants a remedy
 	for _, line := range lines {
@@ -57,8 +59,8 @@ func TestDoctor(t *testing.T) {
 	}
 	for _, want := range []string{"\nsystem\n", "search kernel", "ranks as goroutines",
 		"\nranks\n", "\nmany hosts\n"} {
-		if !strings.Contains(c.stdout.String(), want) {
-			t.Errorf("%q is not in\n%s", want, &c.stdout)
+		if !strings.Contains(c.Out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &c.Out)
 		}
 	}
 }
@@ -66,14 +68,14 @@ func TestDoctor(t *testing.T) {
 // TestDoctorJSON holds the names that programs may rely on.
 func TestDoctorJSON(t *testing.T) {
 	c := startDoctor(t, nil, "--json")
-	report := object(t, c)
-	if keys := keysOf(report); keys != "findings notes program system warnings" {
+	report := try.Object(t, c)
+	if keys := try.KeysOf(report); keys != "findings notes program system warnings" {
 		t.Errorf("keys %s", keys)
 	}
 	names, levels := []string{}, map[string]float64{}
 	for _, item := range report["findings"].([]any) {
 		f := item.(map[string]any)
-		keys := strings.TrimSuffix(keysOf(f), " values")
+		keys := strings.TrimSuffix(try.KeysOf(f), " values")
 		if keys != "group level message name remedy" {
 			t.Errorf("keys %s", keys)
 		}
@@ -110,15 +112,15 @@ func TestDoctorVariables(t *testing.T) {
 	for _, variable := range []string{"FARHASH_ENGINE=nonsense", "FARHASH_TIMEOUT=soon"} {
 		c := startDoctor(t, []string{variable})
 		_, value, _ := strings.Cut(variable, "=")
-		if text := c.stdout.String(); c.code() != 0 || !strings.Contains(text, value) {
-			t.Errorf("%s: exit code %d: %s", variable, c.code(), text)
+		if text := c.Out.String(); c.Code() != 0 || !strings.Contains(text, value) {
+			t.Errorf("%s: exit code %d: %s", variable, c.Code(), text)
 		}
 	}
 }
 
 func TestDoctorUsage(t *testing.T) {
-	mustFail(t, exitUsage, "unknown flag", "doctor", "--none")
-	mustFail(t, exitUsage, "takes no arguments", "doctor", "who")
+	try.Fails(t, cli.ExitUsage, "unknown flag", "doctor", "--none")
+	try.Fails(t, cli.ExitUsage, "takes no arguments", "doctor", "who")
 }
 
 // A report that could not be printed is an error.
@@ -129,14 +131,15 @@ func TestDoctorFull(t *testing.T) {
 	}
 	defer full.Close()
 	for _, flag := range []string{"--json=false", "--json"} {
-		c := newCommand(t, "doctor", flag)
+		c := try.New(t, "doctor", flag)
 		c.Stdout = full
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		c.finish()
-		if c.code() != exitFailure || !strings.Contains(c.stderr.String(), "printing the answer") {
-			t.Errorf("%s: exit code %d: %s", flag, c.code(), &c.stderr)
+		c.Finish()
+		if c.Code() != cli.ExitFailure || !strings.Contains(c.Errors.String(),
+			"printing the answer") {
+			t.Errorf("%s: exit code %d: %s", flag, c.Code(), &c.Errors)
 		}
 	}
 }
@@ -147,8 +150,8 @@ func TestDoctorWithout(t *testing.T) {
 		t.Skip("built with UCX")
 	}
 	c := startDoctor(t, nil)
-	if text := strings.Join(strings.Fields(c.stdout.String()), " "); !strings.Contains(text,
+	if text := strings.Join(strings.Fields(c.Out.String()), " "); !strings.Contains(text,
 		"UCX not built in") || !strings.Contains(text, "go build -tags ucx ./cmd/farhash") {
-		t.Errorf("doctor prints %s", &c.stdout)
+		t.Errorf("doctor prints %s", &c.Out)
 	}
 }

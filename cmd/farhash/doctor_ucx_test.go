@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/internal/ucxdevices"
 	"github.com/farhash/farhash/rma/ucx"
@@ -30,15 +31,15 @@ func TestDoctorUCX(t *testing.T) {
 		t.Skip("built without UCX")
 	}
 	hosts := twohosts.New(t)
-	c := newCommand(t, "doctor", "--json")
+	c := try.New(t, "doctor", "--json")
 	there := hosts.Command(0, c.Path, c.Args[1:]...)
-	there.Env, there.Stdout, there.Stderr = c.Env, &c.stdout, &c.stderr
+	there.Env, there.Stdout, there.Stderr = c.Env, &c.Out, &c.Errors
 	c.Cmd = there
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c.finish()
-	report := object(t, c)
+	c.Finish()
+	report := try.Object(t, c)
 	f := doctored(t, report, "to other hosts")
 	if f["level"] != "ok" || !strings.Contains(f["message"].(string), "tcp on fh0") {
 		t.Errorf("%v", f)
@@ -46,7 +47,8 @@ func TestDoctorUCX(t *testing.T) {
 	seen := ""
 	for _, item := range f["values"].(map[string]any)["devices"].([]any) {
 		d := item.(map[string]any)
-		if keys := keysOf(d); keys != "atomics bytesPerSecond kind latencyNs name transport used" {
+		if keys := try.KeysOf(d); keys != "atomics bytesPerSecond kind latencyNs name transport "+
+			"used" {
 			t.Errorf("a device has the keys %s", keys)
 		}
 		seen += d["transport"].(string) + " " + d["name"].(string) + " " + d["kind"].(string) + ","
@@ -77,7 +79,7 @@ func TestDoctorUCXSettings(t *testing.T) {
 		{"UCX_NET_DEVICES=lo", "to other hosts", "no device", "unset UCX_TLS"},
 		{"UCX_TLS=no_such", "UCX", "does not work", "unset UCX_TLS"},
 	} {
-		report := object(t, startDoctor(t, []string{c.setting}, "--json"))
+		report := try.Object(t, startDoctor(t, []string{c.setting}, "--json"))
 		f := doctored(t, report, c.name)
 		if f["level"] != "warning" || !strings.Contains(f["message"].(string), c.message) ||
 			!strings.Contains(f["remedy"].(string), c.remedy) {

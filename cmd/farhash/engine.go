@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/farhash/farhash/internal/system/memory"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/diagram"
@@ -61,18 +61,6 @@ func (f *exploreFlags) checkEngine(cmd *cobra.Command) error {
 		}
 	}
 	return nil
-}
-
-// memoryFor is the memory of an exploration that is given so much, or none.
-func memoryFor(mem uint64) (uint64, error) {
-	if mem > 0 {
-		return mem, nil
-	}
-	left, err := memory.Now()
-	if err != nil {
-		return 0, fmt.Errorf("how much memory there is cannot be found (%w); give --mem", err)
-	}
-	return left.Bytes / 5 * 4, nil
 }
 
 // How both engines run at the same time.
@@ -275,7 +263,7 @@ func (b *both) last() error {
 		}
 		err := b.printReached()
 		if err == nil && b.ctx.Err() != nil { // the search was to add to it
-			err = &exitError{code: interruptCode(b.caught)}
+			err = &cli.ExitError{Code: cli.InterruptCode(b.caught)}
 		}
 		return err
 	default:

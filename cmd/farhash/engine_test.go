@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/diagram"
@@ -27,15 +29,15 @@ func TestEngineAuto(t *testing.T) {
 		t.Errorf("3^7 states: %v", got)
 	}
 	path := family(t, "philosophers", "100")
-	c := execute(t, "explore", path, "--mem", "1GiB", "--walk", "0", "--sometimes", "deadlock",
+	c := try.Run(t, "explore", path, "--mem", "1GiB", "--walk", "0", "--sometimes", "deadlock",
 		"--always", "not deadlock", "--bound", "tokens(Eat_1)") // a walk might come to a deadlock
 	states := new(big.Int).Exp(big.NewInt(3), big.NewInt(100), nil)
 	for _, want := range []string{fmt.Sprintf("\nstates                   %v\n", states),
 		"\nengine                   symbolic\n", "\nsometimes deadlock   true\n",
 		"\nalways not deadlock  false\n", "\nbound tokens(Eat_1)  1\n"} {
-		if !strings.Contains(c.stdout.String(), want) || c.code() != 0 {
-			t.Errorf("3^100 states: exit code %d, %q is not in:\n%s%s", c.code(), want, &c.stdout,
-				&c.stderr)
+		if !strings.Contains(c.Out.String(), want) || c.Code() != 0 {
+			t.Errorf("3^100 states: exit code %d, %q is not in:\n%s%s", c.Code(), want, &c.Out,
+				&c.Errors)
 		}
 	}
 }
@@ -143,7 +145,7 @@ func TestHold(t *testing.T) {
 
 // TestAlone: where neither engine has had memory enough, the symbolic one gets all of it.
 func TestAlone(t *testing.T) {
-	net, err := petri.ReadFile(familyHere(t, "rwmutex", 4))
+	net, err := petri.ReadFile(try.Net(t, "rwmutex", 4))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +178,8 @@ func TestFirstAnswer(t *testing.T) {
 		"decided":  {&answer{Reason: "decided", Properties: []propertyAnswer{known}}, nil, true},
 		"unknown": {&answer{Complete: true, Properties: []propertyAnswer{known, unknown}}, nil,
 			false},
-		"no memory": {&answer{Reason: "memory full"}, &exitError{code: exitIncomplete}, false},
+		"no memory": {&answer{Reason: "memory full"}, &cli.ExitError{Code: cli.ExitIncomplete},
+			false},
 	} {
 		if b := (&both{answer: c.answer, err: c.err}); b.exact() != c.want {
 			t.Errorf("of the search, %s: exact is %v", what, !c.want)
@@ -208,9 +211,10 @@ func TestFirstAnswer(t *testing.T) {
 
 // TestEnginesAgree: both engines give the same counts and answers.
 func TestEnginesAgree(t *testing.T) {
-	path := familyHere(t, "rwmutex", 4)
+	path := try.Net(t, "rwmutex", 4)
 	for _, engine := range []string{engineExplicit, engineSymbolic} {
-		o := objectHere(t, 0, "explore", path, "--json", "-q", "--engine", engine, "--mem", "1GiB",
+		o := try.ObjectHere(t, 0, "explore", path, "--json", "-q", "--engine", engine, "--mem",
+			"1GiB",
 			"--sometimes", "tokens(Reading_1, Reading_2) > 2", "--always", "not deadlock")
 		if o["states"] != 20.0 || o["arcs"] != 72.0 || o["engine"] != engine ||
 			o["complete"] != true {

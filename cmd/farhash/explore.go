@@ -4,20 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/shm"
 	"github.com/farhash/farhash/ship"
@@ -31,7 +28,7 @@ import (
 // exploreFlags are the flags of the command as given.
 type exploreFlags struct {
 	ranks              int
-	json               jsonForm
+	json               cli.JSONForm
 	mcc, quiet         bool
 	order, trace, mem  string
 	encoding, access   string
@@ -56,7 +53,7 @@ func newExplore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explore FILE [-n RANKS]",
 		Short: "Count the reachable markings of a Petri net, and answer what holds in them",
-		Args: oneArg("FILE", "the net to explore, in PNML; for example: farhash explore "+
+		Args: cli.OneArg("FILE", "the net to explore, in PNML; for example: farhash explore "+
 			"examples/philosophers-12.pnml"),
 		ValidArgsFunction: completeNets,
 		Long: `Counts all markings that the place/transition net in FILE can reach, exactly. FILE is
@@ -95,7 +92,7 @@ FILE is a symbolic link, its target is replaced.
 
 When a rank is lost, all others end with exit code 4. The markings that the lost rank had
 yet to expand are lost as well, so continue from the last checkpoint by --resume, on any
-number of hosts and ranks. Ranks on several hosts need a shared folder for it.` + listOfExitCodes,
+number of hosts and ranks. Ranks on several hosts need a shared folder for it.` + cli.ExitCodeList,
 		Example: `  farhash explore examples/philosophers-12.pnml
   farhash explore examples/philosophers-12.pnml -n 2 --json
   farhash explore examples/philosophers-12.pnml --trace deadlock
@@ -108,7 +105,7 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.` 
 		RunE: func(cmd *cobra.Command, given []string) error {
 			f.ranksGiven = cmd.Flags().Changed("ranks")
 			if err := f.checkFlags(cmd); err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			f.resumeCommand = resumeCommand(cmd, given[0])
 			return f.run(cmd.Context(), given[0])
@@ -142,14 +139,14 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.Lookup("ranks").DefValue = "0" // not shown, as it depends on the machine
 	flags.Var(&f.json, "json", "print one JSON object; with --json=lines before it a line for "+
 		"each property as soon as it is answered")
-	flags.Lookup("json").NoOptDefVal = string(jsonObject)
+	flags.Lookup("json").NoOptDefVal = string(cli.JSONObject)
 	flags.BoolVar(&f.mcc, "mcc", false, "print the StateSpace lines of the Model Checking Contest")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no plan and no progress")
 	flags.StringVar(&f.engine, "engine", engineAuto, "`ENGINE` that explores: explicit, each "+
 		"marking; symbolic, sets of markings; or auto, both at the same time")
 	flags.StringVar(&f.order, "order", string(explore.BreadthFirst),
 		"`ORDER` of the search: bfs, level by level, which gives the depth; or any")
-	flags.Var(&once{text: &f.trace}, "trace",
+	flags.Var(&cli.Once{Text: &f.trace}, "trace",
 		"print a firing sequence to a `KIND` of marking: deadlock; or witness, one that answers a "+
 			"property, for each (shortest ones, unless --engine is symbolic; with --order any or "+
 			"--resume the marking alone)")
@@ -178,7 +175,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.direct, "direct", true, "access memory directly where that is possible; "+
 		"--direct=false uses one-sided operations everywhere, for tests")
 	flags.BoolVar(&f.check, "check", false, "verify the whole set after the search, and say so")
-	completeFlags(cmd, map[string][]cobra.Completion{"engine": engines, "order": {"bfs", "any"},
+	cli.CompleteFlags(cmd, map[string][]cobra.Completion{"engine": engines, "order": {"bfs", "any"},
 		"trace": {"deadlock", "witness"}, "encoding": encodings,
 		"access": {"auto", "one-sided", "shipped"}})
 }
@@ -190,7 +187,7 @@ var encodings = []string{string(explore.EncodingWord), string(explore.EncodingTr
 // options turns flags into options of the search for a net in a file.
 func (f *exploreFlags) options(net string) (explore.Options, error) {
 	opts := explore.Options{Order: explore.Order(f.order), Checkpoint: f.checkpoint,
-		CheckpointEvery: f.every, Resume: f.resume, Warn: warn,
+		CheckpointEvery: f.every, Resume: f.resume, Warn: cli.Warn,
 		Encoding: explore.Encoding(f.encoding), Check: f.check, Coverage: f.coverage}
 	if opts.Order != explore.BreadthFirst && opts.Order != explore.AnyOrder {
 		return opts, fmt.Errorf("--order must be bfs or any, not %q", f.order)
@@ -242,7 +239,7 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 		return opts, fmt.Errorf("-n must be 1 to %d, not %d", shm.MaxRanks, f.ranks)
 	}
 	if f.mem != "" {
-		if opts.Mem, err = parseBytes("--mem", f.mem); err != nil {
+		if opts.Mem, err = cli.ParseBytes("--mem", f.mem); err != nil {
 			return opts, err
 		}
 		opts.MemWhole = true
@@ -250,37 +247,25 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 	return opts, nil
 }
 
-// parseBytes reads the size that a flag is given.
-func parseBytes(flag, text string) (uint64, error) {
-	bytes, err := humanize.ParseBytes(text)
-	if err != nil || bytes == 0 || bytes > math.MaxInt64 {
-		return 0, fmt.Errorf("%s %q is no size such as 2GiB or 500MB", flag, text)
-	}
-	return bytes, nil
-}
-
 // gcPercent is how much garbage there may be where memory is bounded, in percent of what is in
 // use: states are outside the Go heap, and searching leaves little garbage.
 const gcPercent = 20
-
-// warn reports what does not end a search.
-func warn(err error) { fmt.Fprintln(os.Stderr, "farhash: warning:", err) }
 
 // run explores the net in a file and prints the answer.
 func (f *exploreFlags) run(ctx context.Context, path string) error {
 	opts, err := f.options(path)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
-	maxNet, err := parseBytes("--max-net", f.maxNet)
+	maxNet, err := cli.ParseBytes("--max-net", f.maxNet)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	launched, err := f.checkLaunched()
 	if err != nil {
 		return err
 	}
-	if _, err := openStdout(); err != nil && !launched { // launched, rank 0 alone prints
+	if _, err := cli.Stdout(); err != nil && !launched { // launched, rank 0 alone prints
 		return err
 	}
 	if opts.MemWhole {
@@ -290,7 +275,7 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	ctx, caught := catchSignals(ctx)
+	ctx, caught := cli.CatchSignals(ctx)
 	properties, err := f.asked.read(net)
 	if err != nil {
 		return err
@@ -302,7 +287,7 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	case f.engine == engineSymbolic:
 		return f.exploreSymbolic(ctx, caught, net, opts.Mem, properties)
 	case f.engine == engineAuto && !launched:
-		if mem, err := memoryFor(opts.Mem); err == nil && mem/besideShare >= leastBeside {
+		if mem, err := cli.Memory(opts.Mem); err == nil && mem/besideShare >= leastBeside {
 			return f.exploreBoth(ctx, caught, net, mem, opts, properties)
 		}
 	}
@@ -353,7 +338,7 @@ func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net 
 		return otherNet(other)
 	}
 	if errors.Is(err, context.Canceled) {
-		return interrupted(caught, "the search had not begun")
+		return cli.Interrupted(caught, "the search had not begun")
 	}
 	return err
 }
@@ -394,7 +379,7 @@ func otherNet(err *explore.OtherModelError) error {
 
 // print writes the answer to standard output.
 func (f *exploreFlags) print(a answer) error {
-	out, err := openStdout()
+	out, err := cli.Stdout()
 	if err != nil {
 		return err
 	}
@@ -414,56 +399,22 @@ func (f *exploreFlags) exitFor(res *explore.Result, caught func() os.Signal) err
 	case reason == explore.Decided, res.Complete && reason == "", reason == explore.Resumed:
 		return nil
 	case reason == explore.MemoryFull, reason == explore.LimitReached:
-		return &exitError{code: exitIncomplete}
+		return &cli.ExitError{Code: cli.ExitIncomplete}
 	case reason == explore.Interrupted:
-		return &exitError{code: interruptCode(caught)}
+		return &cli.ExitError{Code: cli.InterruptCode(caught)}
 	case reason == explore.RankLost && lost != "":
-		return &exitError{code: exitLost, err: errors.New("a rank was lost: " + lost)}
+		return &cli.ExitError{Code: cli.ExitLost, Err: errors.New("a rank was lost: " + lost)}
 	case reason == explore.RankLost:
-		return &exitError{code: exitLost, err: f.lost(res)}
+		return &cli.ExitError{Code: cli.ExitLost, Err: f.lost(res)}
 	}
-	return &exitError{code: exitFailure}
+	return &cli.ExitError{Code: cli.ExitFailure}
 }
 
-// interruptCode is the exit code after a signal to this or another rank.
-func interruptCode(caught func() os.Signal) int {
-	if caught() == syscall.SIGTERM {
-		return exitTerminate
+// completeNets completes one argument by nets.
+func completeNets(_ *cobra.Command, given []string, _ string) ([]cobra.Completion,
+	cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return exitInterrupt
+	return []cobra.Completion{"pnml"}, cobra.ShellCompDirectiveFilterFileExt
 }
-
-// repeated is how long a signal is taken for the first one once more: timeout and launchers send
-// one to a process, and then to its group.
-const repeated = 300 * time.Millisecond
-
-// catchSignals returns a context that the first SIGINT or SIGTERM ends, and which of
-// them it was. The next one kills the process as by default.
-func catchSignals(ctx context.Context) (context.Context, func() os.Signal) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		s := <-signals
-		cancel(caughtSignal{s})
-		time.Sleep(repeated)
-		signal.Stop(signals)
-	}()
-	return ctx, func() os.Signal {
-		var c caughtSignal
-		if errors.As(context.Cause(ctx), &c) {
-			return c.Signal
-		}
-		return nil // another rank was interrupted
-	}
-}
-
-// interrupted is the error of a command that a signal has ended before it printed anything.
-func interrupted(caught func() os.Signal, what string) error {
-	return &exitError{code: interruptCode(caught),
-		err: fmt.Errorf("INCOMPLETE: interrupted: %s", what)}
-}
-
-type caughtSignal struct{ os.Signal }
-
-func (c caughtSignal) Error() string { return c.String() }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/statespace/petri"
 )
@@ -19,24 +19,14 @@ var keys = []string{"arcs", "complete", "deadlocks", "depth", "encoding", "engin
 	"maxTokensMarking", "maxTokensPlace", "model", "places", "ranks", "seconds", "states",
 	"transitions"}
 
-// object is the JSON object that a command printed, the only thing on stdout.
-func object(t *testing.T, c *command) map[string]any {
-	t.Helper()
-	var o map[string]any
-	if err := json.Unmarshal(c.stdout.Bytes(), &o); err != nil {
-		t.Fatalf("%q: %v\nstdout: %s\nstderr: %s", c.Args, err, &c.stdout, &c.stderr)
-	}
-	return o
-}
-
 // exploreJSON explores to the end and returns the object.
 func exploreJSON(t *testing.T, args ...string) map[string]any {
 	t.Helper()
-	c := execute(t, args...)
-	if c.code() != 0 {
-		t.Fatalf("%q: exit code %d: %s", args, c.code(), &c.stderr)
+	c := try.Run(t, args...)
+	if c.Code() != 0 {
+		t.Fatalf("%q: exit code %d: %s", args, c.Code(), &c.Errors)
 	}
-	return object(t, c)
+	return try.Object(t, c)
 }
 
 // expected is the result of naive exploration of a net, under the keys of JSON.
@@ -91,13 +81,13 @@ func TestBytesPerState(t *testing.T) {
 	if got < 8 || got > 50 {
 		t.Errorf("177147 states: %v bytes each", got)
 	}
-	if c := execute(t, "explore", small); strings.Contains(c.stdout.String(), "per state") {
-		t.Errorf("%s", &c.stdout)
+	if c := try.Run(t, "explore", small); strings.Contains(c.Out.String(), "per state") {
+		t.Errorf("%s", &c.Out)
 	}
-	c := execute(t, "explore", large)
-	if !strings.Contains(c.stdout.String(), "\nbytes per state  ") ||
-		!strings.Contains(c.stdout.String(), "  a marking has 22 bits, stored as word\n") {
-		t.Errorf("%s", &c.stdout)
+	c := try.Run(t, "explore", large)
+	if !strings.Contains(c.Out.String(), "\nbytes per state  ") ||
+		!strings.Contains(c.Out.String(), "  a marking has 22 bits, stored as word\n") {
+		t.Errorf("%s", &c.Out)
 	}
 }
 
@@ -128,10 +118,10 @@ func TestExploreJSON(t *testing.T) {
 			got := exploreJSON(t, append(args, "-n", ranks)...)
 			checkObject(t, args, got, mapWith(want, "ranks", float64(ranks[0]-'0')))
 			if i%2 == 0 {
-				got = exploreJSON(t, launched(t, "2", args...)...)
+				got = exploreJSON(t, try.Launched(t, "2", args...)...)
 				checkObject(t, args, got, mapWith(want, "ranks", 2.))
 			} else if f.name == "philosophers" {
-				got = exploreJSON(t, launched(t, "4", args...)...)
+				got = exploreJSON(t, try.Launched(t, "4", args...)...)
 				checkObject(t, args, got, mapWith(want, "ranks", 4.))
 			}
 		}
@@ -150,52 +140,52 @@ func mapWith(m map[string]any, key string, value any) map[string]any {
 }
 
 func TestExploreMCC(t *testing.T) {
-	c := execute(t, "explore", family(t, "philosophers", "3"), "--mcc", "-n", "2")
+	c := try.Run(t, "explore", family(t, "philosophers", "3"), "--mcc", "-n", "2")
 	want := ""
 	for _, line := range []string{"STATES 27", "TRANSITIONS 63", "MAX_TOKEN_PER_MARKING 6",
 		"MAX_TOKEN_IN_PLACE 1"} {
 		want += "STATE_SPACE " + line +
 			" TECHNIQUES EXPLICIT PARALLEL_PROCESSING STATE_COMPRESSION\n"
 	}
-	if c.code() != 0 || c.stdout.String() != want {
-		t.Errorf("exit code %d, stdout %s", c.code(), &c.stdout)
+	if c.Code() != 0 || c.Out.String() != want {
+		t.Errorf("exit code %d, stdout %s", c.Code(), &c.Out)
 	}
 }
 
 func TestExploreText(t *testing.T) {
 	path := family(t, "philosophers", "5")
-	c := execute(t, "explore", path, "-n", "2")
+	c := try.Run(t, "explore", path, "-n", "2")
 	for _, want := range []string{"Philosophers-5: 25 places, 25 transitions\n",
 		"states                   243\n", "arcs                     945\n",
 		"depth                    5\n", "deadlocks                2\n",
 		"max tokens in a place    1\n",
 		"max tokens in a marking  10\n", "states/s, ", "arcs/s with 2 ranks\n",
 		"\nmarking                  10 bits, stored as word\n"} {
-		if !strings.Contains(c.stdout.String(), want) {
-			t.Errorf("%q is not in:\n%s", want, &c.stdout)
+		if !strings.Contains(c.Out.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, &c.Out)
 		}
 	}
 	// A file gets the plan and no progress.
-	if text := c.stderr.String(); c.code() != 0 || strings.Count(text, "\n") != 1 ||
+	if text := c.Errors.String(); c.Code() != 0 || strings.Count(text, "\n") != 1 ||
 		!strings.HasPrefix(text, "plan: up to ") || strings.ContainsAny(text, "\r\x1b") {
-		t.Errorf("exit code %d, stderr %q", c.code(), text)
+		t.Errorf("exit code %d, stderr %q", c.Code(), text)
 	}
-	c = execute(t, "explore", path, "-n", "1")
-	if !strings.Contains(c.stdout.String(), "arcs/s with 1 rank\n") {
-		t.Errorf("one rank: %s", &c.stdout)
+	c = try.Run(t, "explore", path, "-n", "1")
+	if !strings.Contains(c.Out.String(), "arcs/s with 1 rank\n") {
+		t.Errorf("one rank: %s", &c.Out)
 	}
-	c = execute(t, "explore", path, "-n", "2", "--quiet")
-	if c.code() != 0 || c.stderr.Len() > 0 || !strings.Contains(c.stdout.String(), "243") {
-		t.Errorf("quiet: exit code %d, stderr %q, stdout %s", c.code(), &c.stderr, &c.stdout)
+	c = try.Run(t, "explore", path, "-n", "2", "--quiet")
+	if c.Code() != 0 || c.Errors.Len() > 0 || !strings.Contains(c.Out.String(), "243") {
+		t.Errorf("quiet: exit code %d, stderr %q, stdout %s", c.Code(), &c.Errors, &c.Out)
 	}
-	c = execute(t, "explore", path, "-n", "2", "--order", "any", "-q")
-	if c.code() != 0 || strings.Contains(c.stdout.String(), "depth") {
-		t.Errorf("order any: %s", &c.stdout)
+	c = try.Run(t, "explore", path, "-n", "2", "--order", "any", "-q")
+	if c.Code() != 0 || strings.Contains(c.Out.String(), "depth") {
+		t.Errorf("order any: %s", &c.Out)
 	}
-	c = execute(t, launched(t, "2", "explore", path, "-n", "3")...)
-	if c.code() != 0 || !strings.Contains(c.stderr.String(),
+	c = try.Run(t, try.Launched(t, "2", "explore", path, "-n", "3")...)
+	if c.Code() != 0 || !strings.Contains(c.Errors.String(),
 		"farhash: -n is ignored: farhash has started the ranks\n") {
-		t.Errorf("-n for a rank: exit code %d, stderr %q", c.code(), &c.stderr)
+		t.Errorf("-n for a rank: exit code %d, stderr %q", c.Code(), &c.Errors)
 	}
 }
 
@@ -208,7 +198,7 @@ func TestExploreTrace(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"explore", path, "--trace", "deadlock", "-n", "3"},
-		launched(t, "2", "explore", path, "--trace", "deadlock"),
+		try.Launched(t, "2", "explore", path, "--trace", "deadlock"),
 	} {
 		object := exploreJSON(t, append(args, "--json")...)
 		m, trace := n.Initial(), object["trace"].([]any)
@@ -225,11 +215,11 @@ func TestExploreTrace(t *testing.T) {
 				t.Errorf("%q: %s is enabled after %v", args, tr.ID, trace)
 			}
 		}
-		c := execute(t, args...)
-		_, text, _ := strings.Cut(c.stdout.String(),
+		c := try.Run(t, args...)
+		_, text, _ := strings.Cut(c.Out.String(),
 			"shortest firing sequence to a deadlock, 4 firings:\n")
 		if len(trace) != 4 || strings.Count(text, "\n") != 6 {
-			t.Errorf("%q: trace %v, text %s", args, trace, &c.stdout)
+			t.Errorf("%q: trace %v, text %s", args, trace, &c.Out)
 		}
 	}
 	for want, n := range map[string]*petri.Net{
@@ -241,10 +231,10 @@ func TestExploreTrace(t *testing.T) {
 			n.Transitions[0].In = []petri.Arc{{Place: 0, Weight: 1}}
 			n.Transitions[0].Out, n.Places[0].Initial = n.Transitions[0].In, 1
 		}
-		path := writeTestNet(t, n)
-		c := execute(t, "explore", path, "--trace", "deadlock")
-		if c.code() != 0 || !strings.Contains(c.stdout.String(), want+"\n") {
-			t.Errorf("want %q: %s%s", want, &c.stdout, &c.stderr)
+		path := try.WriteNet(t, n)
+		c := try.Run(t, "explore", path, "--trace", "deadlock")
+		if c.Code() != 0 || !strings.Contains(c.Out.String(), want+"\n") {
+			t.Errorf("want %q: %s%s", want, &c.Out, &c.Errors)
 		}
 		trace, there := exploreJSON(t, "explore", path, "--trace", "deadlock", "--json")["trace"]
 		if there != (n.Name == "empty") || there && len(trace.([]any)) != 0 {
@@ -260,12 +250,12 @@ func TestExploreStrangeNames(t *testing.T) {
 		Places: []petri.Place{{ID: "p", Name: "p", Initial: 1}},
 		Transitions: []petri.Transition{{ID: "t\nu", Name: "t",
 			In: []petri.Arc{{Place: 0, Weight: 1}}}}}
-	path := writeTestNet(t, n)
-	c := execute(t, "explore", path, "--trace", "deadlock", "-q")
-	if text := c.stdout.String(); c.code() != 0 || strings.ContainsRune(text, 0x9b) ||
+	path := try.WriteNet(t, n)
+	c := try.Run(t, "explore", path, "--trace", "deadlock", "-q")
+	if text := c.Out.String(); c.Code() != 0 || strings.ContainsRune(text, 0x9b) ||
 		!strings.Contains(text, `"a\u009b31m\nstates 7": 1 place, 1 transition`) ||
 		!strings.Contains(text, `  "t\nu"`) {
-		t.Errorf("exit code %d: %q", c.code(), text)
+		t.Errorf("exit code %d: %q", c.Code(), text)
 	}
 	if got := exploreJSON(t, "explore", path, "--json")["model"]; got != n.Name {
 		t.Errorf("model %q", got)
@@ -280,9 +270,9 @@ func TestExploreChecked(t *testing.T) {
 		if check {
 			args = append(args, "--check")
 		}
-		text := execute(t, args...)
-		if strings.Contains(text.stdout.String(), want) != check {
-			t.Errorf("--check=%v:\n%s", check, &text.stdout)
+		text := try.Run(t, args...)
+		if strings.Contains(text.Out.String(), want) != check {
+			t.Errorf("--check=%v:\n%s", check, &text.Out)
 		}
 		o := exploreJSON(t, append(args[:len(args):len(args)], "--json")...)
 		if (o["checked"] == true) != check {
@@ -324,9 +314,9 @@ func TestExploreFingerprints(t *testing.T) {
 		}
 	}
 	const says = "\nFINGERPRINTS of markings were kept: one was missed, and "
-	c := execute(t, "explore", path, "--encoding", "fingerprint")
-	if c.code() != 0 || !strings.Contains(c.stdout.String(), says) {
-		t.Errorf("exit code %d, %s", c.code(), &c.stdout)
+	c := try.Run(t, "explore", path, "--encoding", "fingerprint")
+	if c.Code() != 0 || !strings.Contains(c.Out.String(), says) {
+		t.Errorf("exit code %d, %s", c.Code(), &c.Out)
 	}
 	path = family(t, "philosophers", "4")
 	got := exploreJSON(t, "explore", path, "--encoding", "fingerprint", "--json")

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
 
 // awaitOther waits until a file is there, and is another one than before.
@@ -25,12 +28,12 @@ func awaitOther(t *testing.T, path string, before os.FileInfo) {
 func TestUCXLosesRankEarly(t *testing.T) {
 	hosts := newHostPair(t, 2)
 	hosts.start(endless(t)...)
-	for !strings.Contains(hosts.both[0].stderr.String(), "plan: ") {
+	for !strings.Contains(hosts.both[0].Errors.String(), "plan: ") {
 		time.Sleep(time.Millisecond)
 	}
 	hosts.kill(2)
-	hosts.finish(exitLost, exitLost)
-	if text := hosts.both[0].stderr.String(); !strings.Contains(text, "rank 2 ") {
+	hosts.finish(cli.ExitLost, cli.ExitLost)
+	if text := hosts.both[0].Errors.String(); !strings.Contains(text, "rank 2 ") {
 		t.Errorf("host 0 does not name rank 2: %s", text)
 	}
 }
@@ -46,29 +49,29 @@ func TestUCXResume(t *testing.T) {
 	hosts.start(append([]string{"explore", path}, flags...)...)
 	awaitOther(t, file, nil)
 	hosts.kill(3)
-	hosts.finish(exitLost, exitLost)
+	hosts.finish(cli.ExitLost, cli.ExitLost)
 	for host, c := range hosts.both {
-		if !regexp.MustCompile(`farhash: rank 3 on \S+-1 was lost`).MatchString(c.stderr.String()) {
-			t.Errorf("host %d: %s", host, &c.stderr)
+		if !regexp.MustCompile(`farhash: rank 3 on \S+-1 was lost`).MatchString(c.Errors.String()) {
+			t.Errorf("host %d: %s", host, &c.Errors)
 		}
 	}
 	before, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := newCommand(t, launched(t, "3", hosts.both[1].advice()...)...)
+	second := try.New(t, try.Launched(t, "3", advice(t, hosts.both[1])...)...)
 	if err := second.Start(); err != nil {
 		t.Fatal(err)
 	}
 	awaitOther(t, file, before)
-	send(t, second.pidOf(0), 9)
-	if second.finish(); second.code() != exitLost {
-		t.Errorf("on one host: exit code %d: %s", second.code(), &second.stderr)
+	try.Send(t, second.PIDOf(0), 9)
+	if second.Finish(); second.Code() != cli.ExitLost {
+		t.Errorf("on one host: exit code %d: %s", second.Code(), &second.Errors)
 	}
 	hosts.ranks = 1
 	hosts.start("explore", path, "--resume", file, "--check", "--json", "--mem", "1GiB")
 	hosts.finish(0, 0)
-	got := object(t, hosts.both[0])
+	got := try.Object(t, hosts.both[0])
 	for _, key := range []string{"states", "arcs", "depth", "deadlocks", "maxTokensPlace",
 		"maxTokensMarking", "complete"} {
 		if got[key] != want[key] {
@@ -87,13 +90,13 @@ func TestUCXLosesRanks(t *testing.T) {
 		codes    [2]int
 	}{
 		{"rank 0", func() { hosts.kill(0) }, [2]string{`rank 0 on \S+-0 was lost`,
-			`rank 0 on \S+-0 was lost`}, [2]int{exitLost, exitLost}},
+			`rank 0 on \S+-0 was lost`}, [2]int{cli.ExitLost, cli.ExitLost}},
 		{"rank 2", func() { hosts.kill(2) }, [2]string{`rank 2 on \S+-1 was lost`,
-			`rank 2 on \S+-1 was lost`}, [2]int{exitLost, exitLost}},
+			`rank 2 on \S+-1 was lost`}, [2]int{cli.ExitLost, cli.ExitLost}},
 		{"host 1", func() { hosts.kill(2, 3) }, [2]string{" lost", "was killed"},
-			[2]int{exitLost, 137}},
+			[2]int{cli.ExitLost, 137}},
 		{"the cable", func() { hosts.Cut(t) }, [2]string{" lost", " lost"},
-			[2]int{exitLost, exitLost}},
+			[2]int{cli.ExitLost, cli.ExitLost}},
 	} {
 		file := t.TempDir() + "/checkpoint" // shows that the search has begun
 		hosts.start(endless(t, "--json", "--checkpoint", file, "--every", "10ms")...)
@@ -101,7 +104,7 @@ func TestUCXLosesRanks(t *testing.T) {
 		c.strike()
 		hosts.finish(c.codes[:]...)
 		for host, message := range c.messages {
-			text := hosts.both[host].stderr.String()
+			text := hosts.both[host].Errors.String()
 			if !regexp.MustCompile(message).MatchString(text) {
 				t.Errorf("%s lost: host %d printed no %q: %s", c.what, host, message, text)
 			}
@@ -109,7 +112,7 @@ func TestUCXLosesRanks(t *testing.T) {
 		if c.what == "rank 0" {
 			continue // it would have printed the answer
 		}
-		o := object(t, hosts.both[0])
+		o := try.Object(t, hosts.both[0])
 		lost, _ := o["lostRanks"].([]any)
 		if o["complete"] != false || o["reason"] != "rank lost" || len(lost) == 0 {
 			t.Errorf("%s lost: %v", c.what, o)
@@ -126,7 +129,7 @@ func TestUCXFolders(t *testing.T) {
 	prints := func(what, want string, codes ...int) {
 		t.Helper()
 		hosts.finish(codes...)
-		if text := hosts.both[1].stderr.String(); !strings.Contains(text, want) {
+		if text := hosts.both[1].Errors.String(); !strings.Contains(text, want) {
 			t.Errorf("%s: host 1 prints no %q: %s", what, want, text)
 		}
 	}
@@ -143,8 +146,8 @@ func TestUCXFolders(t *testing.T) {
 
 	for _, folder := range []string{hosts.own, hosts.instead} {
 		save[3] = folder + "/checkpoint"
-		if c := execute(t, save...); c.code() != 0 {
-			t.Fatalf("exit code %d: %s", c.code(), &c.stderr)
+		if c := try.Run(t, save...); c.Code() != 0 {
+			t.Fatalf("exit code %d: %s", c.Code(), &c.Errors)
 		}
 	}
 	resume := []string{"explore", path, "--resume", file, "--check", "--quiet"}
@@ -168,7 +171,7 @@ func TestUCXPorts(t *testing.T) {
 	hosts.start(endless(t, "--checkpoint", file, "--every", "10ms")...)
 	awaitOther(t, file, nil)
 	for host, c := range hosts.both {
-		table, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", c.pidOf(host)))
+		table, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", c.PIDOf(host)))
 		if err != nil {
 			t.Fatal(err)
 		}

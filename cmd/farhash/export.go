@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/report"
 )
@@ -19,12 +20,12 @@ func (f *exploreFlags) writeGraph(ctx context.Context, caught func() os.Signal, 
 	case f.export.Path == "":
 		return nil
 	case launched:
-		return usage(errors.New("--export works in one process; leave the launcher out"))
+		return cli.Usage(errors.New("--export works in one process; leave the launcher out"))
 	}
 	err := markings(net).Write(ctx, f.export.Path, f.export.Most)
 	switch {
 	case ctx.Err() != nil:
-		return interrupted(caught, f.export.Path+" was not written")
+		return cli.Interrupted(caught, f.export.Path+" was not written")
 	case err != nil:
 		return fmt.Errorf("--export: %w; --max-export sets it", err)
 	}

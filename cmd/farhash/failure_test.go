@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -11,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/statespace/petri"
 )
 
@@ -51,33 +50,34 @@ func TestExploreUsage(t *testing.T) {
 		{`--mem "99999999999TB" is no size`, []string{"--mem", "99999999999TB"}},
 		{"takes one FILE, but also", []string{path}},
 	} {
-		mustFail(t, 2, c.message, append([]string{"explore", path}, c.flags...)...)
+		try.Fails(t, 2, c.message, append([]string{"explore", path}, c.flags...)...)
 	}
-	mustFail(t, 2, "FILE is missing: the net to explore", "explore")
-	mustFail(t, 2, `unknown command "exlpore"`, "exlpore")
-	mustFail(t, 2, "--order must be", launched(t, "2", "explore", path, "--order", "dfs")...)
+	try.Fails(t, 2, "FILE is missing: the net to explore", "explore")
+	try.Fails(t, 2, `unknown command "exlpore"`, "exlpore")
+	try.Fails(t, 2, "--order must be", try.Launched(t, "2", "explore", path, "--order", "dfs")...)
 }
 
 func TestExploreBadFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing.pnml")
-	mustFail(t, 1, missing, "explore", missing)
-	mustFail(t, 1, missing, launched(t, "2", "explore", missing)...)
-	mustFail(t, 1, "is a folder; name one net in it", "explore", t.TempDir())
-	mustFail(t, 1, "line 1", "explore", os.DevNull)
-	mustFail(t, 1, "--resume "+missing+": no such file", "explore", os.DevNull, "--resume", missing)
-	broken := writeFile(t, "broken.pnml",
+	try.Fails(t, 1, missing, "explore", missing)
+	try.Fails(t, 1, missing, try.Launched(t, "2", "explore", missing)...)
+	try.Fails(t, 1, "is a folder; name one net in it", "explore", t.TempDir())
+	try.Fails(t, 1, "line 1", "explore", os.DevNull)
+	try.Fails(t, 1, "--resume "+missing+": no such file", "explore", os.DevNull, "--resume",
+		missing)
+	broken := try.File(t, "broken.pnml",
 		"<pnml>\n<net id=\"n\">\n<place id=\"p\"/>\n</nets>\n</pnml>\n")
-	mustFail(t, 1, "broken.pnml: line 4", "explore", broken)
-	coloured := writeFile(t, "coloured.pnml", "<pnml>\n<net id=\"n\" "+
+	try.Fails(t, 1, "broken.pnml: line 4", "explore", broken)
+	coloured := try.File(t, "coloured.pnml", "<pnml>\n<net id=\"n\" "+
 		"type=\"http://www.pnml.org/version-2009/grammar/symmetricnet\"/>\n</pnml>\n")
-	mustFail(t, 1, "coloured.pnml: line 2", "explore", coloured)
-	mustFail(t, 1, "1 B of memory is too little, as program, net and model alone come to",
+	try.Fails(t, 1, "coloured.pnml: line 2", "explore", coloured)
+	try.Fails(t, 1, "1 B of memory is too little, as program, net and model alone come to",
 		"explore", family(t, "dekker", "2"), "--mem", "1", "-q")
-	c := execute(t, "explore", family(t, "dekker", "10"), "--encoding", "word", "-n", "1")
-	if c.code() != 0 {
-		t.Errorf("word: %s", &c.stderr)
+	c := try.Run(t, "explore", family(t, "dekker", "10"), "--encoding", "word", "-n", "1")
+	if c.Code() != 0 {
+		t.Errorf("word: %s", &c.Errors)
 	}
-	mustFail(t, 1, "a word holds 63", "explore", family(t, "dekker", "70"), "--encoding", "word")
+	try.Fails(t, 1, "a word holds 63", "explore", family(t, "dekker", "70"), "--encoding", "word")
 }
 
 // Memory that does not suffice: an answer that is marked, and a size to ask for.
@@ -91,32 +91,32 @@ func TestExploreMemoryFull(t *testing.T) {
 		n.Transitions = append(n.Transitions, petri.Transition{ID: id, Name: id,
 			In: arcTo(2*i, 1), Out: arcTo(2*i+1, 1)})
 	}
-	path := writeTestNet(t, n)
+	path := try.WriteNet(t, n)
 	flags := []string{"explore", path}
-	ways := [][]string{append(flags, "-n", "3"), launched(t, "2", flags...)}
+	ways := [][]string{append(flags, "-n", "3"), try.Launched(t, "2", flags...)}
 	if invariant.Enabled {
 		ways = ways[:1]
 	}
 	for _, args := range ways {
 		least := minMem(t, args...)
 		args = append(args, "--mem", least)
-		c := execute(t, append(args, "--json")...)
-		o := object(t, c)
-		if c.code() != 3 || o["complete"] != false || o["reason"] != "memory full" ||
+		c := try.Run(t, append(args, "--json")...)
+		o := try.Object(t, c)
+		if c.Code() != 3 || o["complete"] != false || o["reason"] != "memory full" ||
 			o["needMem"].(float64) <= 8<<20 || o["states"].(float64) < 1e5 {
-			t.Errorf("%q: exit code %d: %v", args, c.code(), o)
+			t.Errorf("%q: exit code %d: %v", args, c.Code(), o)
 		}
-		c = execute(t, append(args, "--trace", "deadlock")...)
+		c = try.Run(t, append(args, "--trace", "deadlock")...)
 		for _, want := range []string{"so far: INCOMPLETE\n",
 			"INCOMPLETE: memory full: " + least[:len(least)-3] + " MiB is not enough; try ",
 			"no deadlock was found so far\n"} {
-			if c.code() != 3 || !strings.Contains(c.stdout.String(), want) {
-				t.Errorf("%q: exit code %d, %q is not in:\n%s", args, c.code(), want, &c.stdout)
+			if c.Code() != 3 || !strings.Contains(c.Out.String(), want) {
+				t.Errorf("%q: exit code %d, %q is not in:\n%s", args, c.Code(), want, &c.Out)
 			}
 		}
-		c = execute(t, append(args, "--mcc")...)
-		if c.code() != 3 || c.stdout.String() != "CANNOT_COMPUTE\n" {
-			t.Errorf("%q --mcc: exit code %d, %s", args, c.code(), &c.stdout)
+		c = try.Run(t, append(args, "--mcc")...)
+		if c.Code() != 3 || c.Out.String() != "CANNOT_COMPUTE\n" {
+			t.Errorf("%q --mcc: exit code %d, %s", args, c.Code(), &c.Out)
 		}
 	}
 }
@@ -125,12 +125,12 @@ func TestExploreMemoryFull(t *testing.T) {
 // program itself takes differs from run to run.
 func minMem(t *testing.T, args ...string) string {
 	t.Helper()
-	c := execute(t, append(slices.Clone(args), "--mem", "1", "-q")...)
-	_, least, _ := strings.Cut(c.stderr.String(), "give at least ")
+	c := try.Run(t, append(slices.Clone(args), "--mem", "1", "-q")...)
+	_, least, _ := strings.Cut(c.Errors.String(), "give at least ")
 	least, _, _ = strings.Cut(least, " MiB\n")
 	mebibytes, err := strconv.ParseFloat(least, 64)
-	if c.code() != 1 || err != nil {
-		t.Fatalf("%q: exit code %d: %s", args, c.code(), &c.stderr)
+	if c.Code() != 1 || err != nil {
+		t.Fatalf("%q: exit code %d: %s", args, c.Code(), &c.Errors)
 	}
 	return fmt.Sprintf("%.1fMiB", 1.1*mebibytes)
 }
@@ -145,22 +145,22 @@ func TestExploreUnbounded(t *testing.T) {
 		t.Skip("what the program itself takes differs much from run to run with the race detector")
 	}
 	place := func(id string) petri.Place { return petri.Place{ID: id, Name: id} }
-	source := writeTestNet(t, &petri.Net{Name: "source",
+	source := try.WriteNet(t, &petri.Net{Name: "source",
 		Places: []petri.Place{place("p"), place("q")},
 		Transitions: []petri.Transition{{ID: "t", Name: "t", Out: arcTo(0, 1)},
 			{ID: "u", Name: "u", Out: arcTo(1, 1)}}})
-	for _, args := range [][]string{{"explore", source}, launched(t, "2", "explore", source)} {
-		c := execute(t, append(args, "--mem", minMem(t, args...), "--json")...)
-		if o := object(t, c); c.code() != 3 || o["complete"] != false {
-			t.Errorf("%q: exit code %d: %v", args, c.code(), o)
+	for _, args := range [][]string{{"explore", source}, try.Launched(t, "2", "explore", source)} {
+		c := try.Run(t, append(args, "--mem", minMem(t, args...), "--json")...)
+		if o := try.Object(t, c); c.Code() != 3 || o["complete"] != false {
+			t.Errorf("%q: exit code %d: %v", args, c.Code(), o)
 		}
 	}
-	heavy := writeTestNet(t, &petri.Net{Name: "heavy", Places: []petri.Place{place("p")},
+	heavy := try.WriteNet(t, &petri.Net{Name: "heavy", Places: []petri.Place{place("p")},
 		Transitions: []petri.Transition{{ID: "t", Name: "t", Out: arcTo(0, math.MaxInt32+1)}}})
-	c := execute(t, "explore", heavy, "-n", "4")
-	if c.code() != 1 || strings.Contains(c.stderr.String(), "rank") ||
-		!strings.Contains(c.stderr.String(), "p") || c.stdout.Len() > 0 {
-		t.Errorf("exit code %d: %s%s", c.code(), &c.stdout, &c.stderr)
+	c := try.Run(t, "explore", heavy, "-n", "4")
+	if c.Code() != 1 || strings.Contains(c.Errors.String(), "rank") ||
+		!strings.Contains(c.Errors.String(), "p") || c.Out.Len() > 0 {
+		t.Errorf("exit code %d: %s%s", c.Code(), &c.Out, &c.Errors)
 	}
 }
 
@@ -177,13 +177,13 @@ func TestOutputFull(t *testing.T) {
 		{"completion", "bash"}, {"completion", "zsh"}, {"__complete", "exp"},
 		{"doctor", "--json"},
 	} {
-		c := newCommand(t, args...)
+		c := try.New(t, args...)
 		c.Stdout = full
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if c.finish(); c.code() != 1 || !strings.Contains(c.stderr.String(), "no space left") {
-			t.Errorf("%q: exit code %d, %s", args, c.code(), &c.stderr)
+		if c.Finish(); c.Code() != 1 || !strings.Contains(c.Errors.String(), "no space left") {
+			t.Errorf("%q: exit code %d, %s", args, c.Code(), &c.Errors)
 		}
 	}
 }
@@ -198,12 +198,12 @@ func TestPetri(t *testing.T) {
 		{"referendum", "5", 244, 811, 11},
 		{"dekker", "4", 48, 260, 24},
 	} {
-		c := execute(t, "petri", f.name, "-n", f.size)
-		if c.code() != 0 || c.stderr.Len() > 0 {
-			t.Fatalf("%s: %s", f.name, &c.stderr)
+		c := try.Run(t, "petri", f.name, "-n", f.size)
+		if c.Code() != 0 || c.Errors.Len() > 0 {
+			t.Fatalf("%s: %s", f.name, &c.Errors)
 		}
 		path := family(t, f.name, f.size)
-		if text, err := os.ReadFile(path); err != nil || string(text) != c.stdout.String() {
+		if text, err := os.ReadFile(path); err != nil || string(text) != c.Out.String() {
 			t.Errorf("%s: a file has other text than standard output: %v", f.name, err)
 		}
 		o := exploreJSON(t, "explore", path, "--json", "-n", "2")
@@ -214,22 +214,22 @@ func TestPetri(t *testing.T) {
 }
 
 func TestPetriFails(t *testing.T) {
-	mustFail(t, 2, "the number of processes is 0", "petri", "dekker", "-n", "0")
-	mustFail(t, 2, "philosophers is 1", "petri", "philosophers", "-n", "1")
-	mustFail(t, 2, "-n, --size must be a whole number", "petri", "dekker", "-n", "x")
-	mustFail(t, 2, `no family "hilbert"`, "petri", "hilbert", "-n", "3")
-	mustFail(t, 2, "-n N is missing", "petri", "dekker")
-	mustFail(t, 2, "FAMILY is missing: the family of the net, one of", "petri", "-n",
+	try.Fails(t, 2, "the number of processes is 0", "petri", "dekker", "-n", "0")
+	try.Fails(t, 2, "philosophers is 1", "petri", "philosophers", "-n", "1")
+	try.Fails(t, 2, "-n, --size must be a whole number", "petri", "dekker", "-n", "x")
+	try.Fails(t, 2, `no family "hilbert"`, "petri", "hilbert", "-n", "3")
+	try.Fails(t, 2, "-n N is missing", "petri", "dekker")
+	try.Fails(t, 2, "FAMILY is missing: the family of the net, one of", "petri", "-n",
 		"3")
-	mustFail(t, 2, `no family "hilbert"`, "petri", "hilbert")
-	mustFail(t, 2, `petri takes one FAMILY, but also "x"`, "petri", "dekker", "-n", "3", "x")
+	try.Fails(t, 2, `no family "hilbert"`, "petri", "hilbert")
+	try.Fails(t, 2, `petri takes one FAMILY, but also "x"`, "petri", "dekker", "-n", "3", "x")
 	dir := t.TempDir()
-	mustFail(t, 1, "no such file",
+	try.Fails(t, 1, "no such file",
 		"petri", "dekker", "-n", "3", "-o", filepath.Join(dir, "no", "x"))
 	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	mustFail(t, 1, "taken", "petri", "dekker", "-n", "3", "-o", filepath.Join(dir, "taken"))
+	try.Fails(t, 1, "taken", "petri", "dekker", "-n", "3", "-o", filepath.Join(dir, "taken"))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -254,14 +254,14 @@ func TestLongValues(t *testing.T) {
 		{1, []string{"explore", path}, "FARHASH_TIMEOUT=" + long},
 		{1, []string{"explore", path}, "FARHASH_RANK=" + long},
 	} {
-		cmd := newCommand(t, c.args...)
+		cmd := try.New(t, c.args...)
 		cmd.Env = append(cmd.Env, c.env)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		cmd.finish()
-		if text := cmd.stderr.String(); cmd.code() != c.code || len(text) > 3000 || text == "" {
-			t.Errorf("%.60q, %.30q: exit code %d, %d bytes: %.300s", c.args, c.env, cmd.code(),
+		cmd.Finish()
+		if text := cmd.Errors.String(); cmd.Code() != c.code || len(text) > 3000 || text == "" {
+			t.Errorf("%.60q, %.30q: exit code %d, %d bytes: %.300s", c.args, c.env, cmd.Code(),
 				len(text), text)
 		}
 	}
@@ -280,63 +280,49 @@ func TestLowLimits(t *testing.T) {
 		if !beforeGo && limit[1] == 'v' && limit != "-v 1000000" {
 			continue
 		}
-		c := newCommand(t, "-c", "ulimit "+limit+` && exec "$0" explore `+path+" -n 1 -q",
+		c := try.New(t, "-c", "ulimit "+limit+` && exec "$0" explore `+path+" -n 1 -q",
 			os.Args[0])
 		c.Path, c.Args[0] = "/bin/sh", "sh"
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		c.finish()
-		text := c.stderr.String()
-		if c.code() != 1 || !strings.Contains(text, message) ||
+		c.Finish()
+		text := c.Errors.String()
+		if c.Code() != 1 || !strings.Contains(text, message) ||
 			strings.Contains(text, "goroutine") {
-			t.Errorf("ulimit %s: exit code %d, %.300s", limit, c.code(), text)
+			t.Errorf("ulimit %s: exit code %d, %.300s", limit, c.Code(), text)
 		}
 	}
 }
 
 func TestHelpAboutNothing(t *testing.T) {
-	mustFail(t, 2, `unknown command "exlpore"`, "help", "exlpore")
+	try.Fails(t, 2, `unknown command "exlpore"`, "help", "exlpore")
 }
 
 func TestRunFails(t *testing.T) {
-	launched(t, "1") // skips on other systems
-	mustFail(t, 127, "no-such-program not found in PATH", "run", "-n", "2", "--", "no-such-program")
-	mustFail(t, 126, "is a directory", "run", "-n", "2", "--", t.TempDir())
-	mustFail(t, 2, "either -n or --nproc", "run", "--", "true")
-	mustFail(t, 2, "either -n or --nproc", "run", "-n", "2", "--nproc", "3", "--", "true")
-	mustFail(t, 2, "-n must be 1 to 4096, not 0", "run", "-n", "0", "--", "true")
-	mustFail(t, 2, "-n must be 1 to 4096, not 5000", "run", "-n", "5000", "--", "true")
-	mustFail(t, 2, "PROGRAM is missing", "run", "-n", "2")
-	mustFail(t, 2, "--timeout must be positive", "run", "-n", "2", "--timeout", "0s", "--", "true")
-	mustFail(t, 2, "--grace must not be negative", "run", "-n", "2", "--grace", "-1s", "--", "true")
-}
-
-// The loss of a rank has an exit code of its own; that a rank left is a failure.
-func TestExitCodeOfLoss(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want int
-	}{
-		{&rma.RankError{Rank: 2}, exitLost}, {fmt.Errorf("x: %w", &rma.RankError{}), exitLost},
-		{&rma.RankError{Rank: 2, Left: true}, exitFailure},
-		{usage(errors.New("x")), exitUsage}, {&rma.PeerError{What: "x", Rank: 1}, exitFailure},
-	} {
-		if code := printError(newRoot(), c.err); code != c.want {
-			t.Errorf("%v: exit code %d, want %d", c.err, code, c.want)
-		}
-	}
+	try.Launched(t, "1") // skips on other systems
+	try.Fails(t, 127, "no-such-program not found in PATH", "run", "-n", "2", "--",
+		"no-such-program")
+	try.Fails(t, 126, "is a directory", "run", "-n", "2", "--", t.TempDir())
+	try.Fails(t, 2, "either -n or --nproc", "run", "--", "true")
+	try.Fails(t, 2, "either -n or --nproc", "run", "-n", "2", "--nproc", "3", "--", "true")
+	try.Fails(t, 2, "-n must be 1 to 4096, not 0", "run", "-n", "0", "--", "true")
+	try.Fails(t, 2, "-n must be 1 to 4096, not 5000", "run", "-n", "5000", "--", "true")
+	try.Fails(t, 2, "PROGRAM is missing", "run", "-n", "2")
+	try.Fails(t, 2, "--timeout must be positive", "run", "-n", "2", "--timeout", "0s", "--", "true")
+	try.Fails(t, 2, "--grace must not be negative", "run", "-n", "2", "--grace", "-1s", "--",
+		"true")
 }
 
 // A grace of nothing is none, and not the default: the other rank is stopped at once.
 func TestRunWithoutGrace(t *testing.T) {
-	launched(t, "1") // skips on other systems
-	c := execute(t, "run", "-n", "2", "--grace", "0s", "--", "sh", "-c",
+	try.Launched(t, "1") // skips on other systems
+	c := try.Run(t, "run", "-n", "2", "--grace", "0s", "--", "sh", "-c",
 		"[ $FARHASH_RANK = 1 ] && exit 4; sleep 60")
 	if code := c.ProcessState.ExitCode(); code != 4 {
 		t.Errorf("exit code %d, want 4", code)
 	}
-	if !strings.Contains(c.stderr.String(), "stopping the other ranks in 0s") {
-		t.Errorf("stderr: %s", &c.stderr)
+	if !strings.Contains(c.Errors.String(), "stopping the other ranks in 0s") {
+		t.Errorf("stderr: %s", &c.Errors)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -54,7 +55,7 @@ func TestCheckpointSparesTheNet(t *testing.T) {
 		{1, net, folder, "is a folder"},
 		{1, net, "/dev/null", "a device or a pipe"},
 	} {
-		mustFail(t, c.code, c.wants, "explore", c.net, "-q", "--checkpoint", c.name,
+		try.Fails(t, c.code, c.wants, "explore", c.net, "-q", "--checkpoint", c.name,
 			"--every", "1ns")
 		after, err := os.ReadFile(c.net)
 		if err != nil || string(after) != string(before) {
@@ -72,24 +73,24 @@ func TestCheckpointSparesTheOther(t *testing.T) {
 	net := family(t, "philosophers", "8")
 	file := filepath.Join(t.TempDir(), "file")
 	args := []string{"explore", net, "-q", "--every", "1ns", "--checkpoint"}
-	if c := execute(t, append(args, file+".partial")...); c.code() != 0 {
-		t.Fatalf("exit code %d: %s", c.code(), &c.stderr)
+	if c := try.Run(t, append(args, file+".partial")...); c.Code() != 0 {
+		t.Fatalf("exit code %d: %s", c.Code(), &c.Errors)
 	}
 	before, err := os.ReadFile(file + ".partial")
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustFail(t, 1, "file.partial is where "+file+" is written until it is complete",
+	try.Fails(t, 1, "file.partial is where "+file+" is written until it is complete",
 		append(args, file, "--resume", file+".partial")...)
 	after, err := os.ReadFile(file + ".partial")
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("it has become %.30q, %v", after, err)
 	}
-	mustFail(t, 1, ".partial belongs to another net (its markings have", "explore",
+	try.Fails(t, 1, ".partial belongs to another net (its markings have", "explore",
 		family(t, "philosophers", "9"), "-q", "--resume", file+".partial")
-	c := execute(t, append(args, file+".partial", "--resume", file+".partial")...)
-	if c.code() != 0 {
-		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
+	c := try.Run(t, append(args, file+".partial", "--resume", file+".partial")...)
+	if c.Code() != 0 {
+		t.Errorf("exit code %d: %s", c.Code(), &c.Errors)
 	}
 }
 
@@ -97,7 +98,7 @@ func TestCheckpointSparesTheOther(t *testing.T) {
 func TestOutputsSpareOtherFiles(t *testing.T) {
 	net := family(t, "philosophers", "5")
 	const set = "<property-set xmlns=\"http://mcc.lip6.fr/\"></property-set>\n"
-	properties, text := writeFile(t, "p.xml", set), writeFile(t, "text", "of a user\n")
+	properties, text := try.File(t, "p.xml", set), try.File(t, "text", "of a user\n")
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(properties, link); err != nil {
 		t.Fatal(err)
@@ -138,20 +139,20 @@ func TestOutputsSpareOtherFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustFail(t, c.code, c.wants, c.args...)
+		try.Fails(t, c.code, c.wants, c.args...)
 		if after, err := os.ReadFile(c.kept); err != nil || !bytes.Equal(after, before) {
 			t.Errorf("%q: the file has become %.30q, %v", c.args, after, err)
 		}
 	}
-	c := newCommand(t, "explore", "-", "-q", "--checkpoint", net)
+	c := try.New(t, "explore", "-", "-q", "--checkpoint", net)
 	if c.Stdin, err = os.Open(net); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if c.finish(); c.code() != 2 || !strings.Contains(c.stderr.String(), "stdin, which is read") {
-		t.Errorf("standard input: exit code %d: %s", c.code(), &c.stderr)
+	if c.Finish(); c.Code() != 2 || !strings.Contains(c.Errors.String(), "stdin, which is read") {
+		t.Errorf("standard input: exit code %d: %s", c.Code(), &c.Errors)
 	}
 }
 
@@ -165,8 +166,8 @@ func TestOutputsAreWrittenAgain(t *testing.T) {
 		{"explore", net, "-q", "--every", "1ns", "--checkpoint", file},
 		{"explore", net, "-q", "--every", "1ns", "--checkpoint", file},
 	} {
-		if c := execute(t, args...); c.code() != 0 || c.stderr.Len() > 0 {
-			t.Errorf("%q: exit code %d: %s", args, c.code(), &c.stderr)
+		if c := try.Run(t, args...); c.Code() != 0 || c.Errors.Len() > 0 {
+			t.Errorf("%q: exit code %d: %s", args, c.Code(), &c.Errors)
 		}
 	}
 }
@@ -180,7 +181,7 @@ func TestNoFiles(t *testing.T) {
 	}
 	for path, want := range map[string]string{pipe: "a pipe", t.TempDir(): "a folder",
 		"/dev/zero": "a device"} {
-		mustFail(t, 1, want, "explore", net, "-q", "--resume", path)
+		try.Fails(t, 1, want, "explore", net, "-q", "--resume", path)
 	}
 }
 
@@ -190,21 +191,21 @@ func TestNetsThatAreNoFiles(t *testing.T) {
 	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
 		t.Skip(err)
 	}
-	mustFail(t, 1, "a pipe, which its writer opens first): line 1: the file is empty", "explore",
+	try.Fails(t, 1, "a pipe, which its writer opens first): line 1: the file is empty", "explore",
 		pipe)
-	mustFail(t, 1, "is a folder", "explore", t.TempDir())
+	try.Fails(t, 1, "is a folder", "explore", t.TempDir())
 	file, err := os.ReadFile(family(t, "philosophers", "3"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"/dev/stdin", "-"} {
-		c := newCommand(t, "explore", name, "-q")
+		c := try.New(t, "explore", name, "-q")
 		c.Stdin = bytes.NewReader(file) // by a pipe
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if c.finish(); c.code() != 0 || !strings.Contains(c.stdout.String(), "27") {
-			t.Errorf("%s: exit code %d: %s%s", name, c.code(), &c.stdout, &c.stderr)
+		if c.Finish(); c.Code() != 0 || !strings.Contains(c.Out.String(), "27") {
+			t.Errorf("%s: exit code %d: %s%s", name, c.Code(), &c.Out, &c.Errors)
 		}
 	}
 }
@@ -212,11 +213,11 @@ func TestNetsThatAreNoFiles(t *testing.T) {
 // A file that is longer than --max-net is refused.
 func TestMaxNet(t *testing.T) {
 	net := family(t, "philosophers", "3")
-	mustFail(t, 1, "line 1: the file has more than 1000 bytes; if it is a net, raise this limit",
+	try.Fails(t, 1, "line 1: the file has more than 1000 bytes; if it is a net, raise this limit",
 		"explore", net, "--max-net", "1kB")
-	mustFail(t, 2, `--max-net "much" is no size`, "explore", net, "--max-net", "much")
-	if c := execute(t, "explore", net, "-q", "--max-net", "1MiB"); c.code() != 0 {
-		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
+	try.Fails(t, 2, `--max-net "much" is no size`, "explore", net, "--max-net", "much")
+	if c := try.Run(t, "explore", net, "-q", "--max-net", "1MiB"); c.Code() != 0 {
+		t.Errorf("exit code %d: %s", c.Code(), &c.Errors)
 	}
 }
 
@@ -226,14 +227,14 @@ func TestOutputToStandardOutput(t *testing.T) {
 	if err := os.Symlink("/dev/stdout", link); err != nil {
 		t.Fatal(err)
 	}
-	if c := execute(t, "petri", "philosophers", "-n", "3", "-o", link); c.code() != 0 ||
-		!strings.HasSuffix(strings.TrimSpace(c.stdout.String()), "</pnml>") {
-		t.Errorf("exit code %d: %.100s%s", c.code(), &c.stdout, &c.stderr)
+	if c := try.Run(t, "petri", "philosophers", "-n", "3", "-o", link); c.Code() != 0 ||
+		!strings.HasSuffix(strings.TrimSpace(c.Out.String()), "</pnml>") {
+		t.Errorf("exit code %d: %.100s%s", c.Code(), &c.Out, &c.Errors)
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v, %v", info, err)
 	}
-	if c := execute(t, "petri", "philosophers", "-n", "3", "-o", "/dev/null"); c.code() != 0 {
-		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
+	if c := try.Run(t, "petri", "philosophers", "-n", "3", "-o", "/dev/null"); c.Code() != 0 {
+		t.Errorf("exit code %d: %s", c.Code(), &c.Errors)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/internal/testkit/itftest"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/report"
@@ -20,10 +21,10 @@ func TestExploreITF(t *testing.T) {
 	for _, flags := range [][]string{{"--walk", "0"}, {"--order", "any", "--walk", "0"},
 		{"--engine", "symbolic"}, {"--engine", "symbolic", "-n", "2"}} {
 		file := filepath.Join(t.TempDir(), "t.itf.json")
-		c := execute(t, append([]string{"explore", path, "-q", "--trace", "witness", "--itf", file,
+		c := try.Run(t, append([]string{"explore", path, "-q", "--trace", "witness", "--itf", file,
 			"--sometimes", "deadlock", "--always", "tokens(Eat_1) = 0"}, flags...)...)
-		if c.code() != 0 {
-			t.Fatalf("%q: exit code %d, %s", flags, c.code(), &c.stderr)
+		if c.Code() != 0 {
+			t.Fatalf("%q: exit code %d, %s", flags, c.Code(), &c.Errors)
 		}
 		for i, property := range []string{"always tokens(Eat_1) = 0", "sometimes deadlock"} {
 			trace := itftest.Read(t, report.ITFName(file, i+1))
@@ -45,16 +46,16 @@ func TestExploreITF(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "none.itf.json")
-	c := execute(t, "explore", path, "-q", "--trace", "witness", "--itf", file, "--sometimes",
+	c := try.Run(t, "explore", path, "-q", "--trace", "witness", "--itf", file, "--sometimes",
 		"tokens(Eat_1) > 1")
-	if trace := itftest.Read(t, file); c.code() != 0 || len(trace.States) > 0 {
-		t.Errorf("exit code %d, %v", c.code(), trace)
+	if trace := itftest.Read(t, file); c.Code() != 0 || len(trace.States) > 0 {
+		t.Errorf("exit code %d, %v", c.Code(), trace)
 	}
-	mustFail(t, 2, "--itf writes traces; it needs --trace", "explore", path, "--itf", file)
+	try.Fails(t, 2, "--itf writes traces; it needs --trace", "explore", path, "--itf", file)
 	fresh := filepath.Join(t.TempDir(), "fresh")
-	mustFail(t, 1, "another flag names "+fresh+" as well", "explore", path, "--trace", "deadlock",
+	try.Fails(t, 1, "another flag names "+fresh+" as well", "explore", path, "--trace", "deadlock",
 		"--itf", fresh, "--html", fresh)
-	mustFail(t, 1, "--itf: "+path+" would replace "+path, "explore", path, "--trace", "deadlock",
+	try.Fails(t, 1, "--itf: "+path+" would replace "+path, "explore", path, "--trace", "deadlock",
 		"--itf", path)
 }
 

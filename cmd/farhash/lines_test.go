@@ -4,19 +4,21 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
 
 // --json=lines prints a line for each property that is answered, also of those that were answered
 // before the first look at the search, and then the object.
 func TestLinesOfProperties(t *testing.T) {
-	path := writeFile(t, "net.pnml", twoAtATime)
+	path := try.File(t, "net.pnml", twoAtATime)
 	for _, engine := range []string{"explicit", "symbolic"} {
-		o := here(t, "explore", path, "-n", "1", "-q", "--engine", engine, "--json=lines",
+		o := try.Here(t, "explore", path, "-n", "1", "-q", "--engine", engine, "--json=lines",
 			"--sometimes", "tokens(b) = 2", "--always", "tokens(a) <= 2", "--bound", "tokens(b)")
-		lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
-		if o.code != 0 || len(lines) != 4 {
-			t.Fatalf("--engine %s: exit code %d, %d lines\n%s%s", engine, o.code, len(lines),
-				o.stdout, o.stderr)
+		lines := strings.Split(strings.TrimSpace(o.Out), "\n")
+		if o.Code != 0 || len(lines) != 4 {
+			t.Fatalf("--engine %s: exit code %d, %d lines\n%s%s", engine, o.Code, len(lines),
+				o.Out, o.Errors)
 		}
 		answered := map[string]any{}
 		for i, line := range lines {

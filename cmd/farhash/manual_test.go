@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
 
 var update = flag.Bool("update", false, "write man/farhash.1")
@@ -148,7 +149,7 @@ func (p *page) text(text string) {
 		}
 		text := strings.Join(strings.Fields(paragraph), " ")
 		for sentence := range strings.SplitAfterSeq(text, ". ") {
-			for line := range strings.Lines(doctor.Wrap("", 0, sentence)) {
+			for line := range strings.Lines(cli.Wrap("", 0, sentence)) {
 				p.line(strings.TrimSpace(line))
 			}
 		}
@@ -254,8 +255,8 @@ func TestExitCodesOfPage(t *testing.T) {
 		code, meaning, _ := strings.Cut(strings.Trim(row, "| "), " | ")
 		codes = append(codes, fmt.Sprintf("  %-3s  %s", code, meaning))
 	}
-	if got := strings.Join(codes, "\n"); got != exitCodes {
-		t.Errorf("docs/explore.md has\n%s\nand the help\n%s", got, exitCodes)
+	if got := strings.Join(codes, "\n"); got != cli.ExitCodes {
+		t.Errorf("docs/explore.md has\n%s\nand the help\n%s", got, cli.ExitCodes)
 	}
-	here(t, "explore", "--help").has(t, 0, exitCodes)
+	try.Here(t, "explore", "--help").Has(t, 0, cli.ExitCodes)
 }

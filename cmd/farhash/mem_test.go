@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,25 +9,30 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/internal/system/memory"
 )
 
 // peakVariable names a file in which the command notes the most memory that it has taken.
 const peakVariable = "FARHASH_TEST_PEAK"
 
-// runForPeak is main, except its end.
-func runForPeak(path string) (code int) {
-	cmd, err := newRoot().ExecuteContextC(context.Background())
-	code = printError(cmd, err)
+// bePeak is main, except its end, if the most memory is to be noted.
+func bePeak() {
+	path := os.Getenv(peakVariable)
+	if path == "" {
+		return
+	}
+	code := cli.Run(newRoot())
 	_, peak, err := memory.Resident()
 	if err == nil {
 		err = os.WriteFile(path, fmt.Append(nil, peak), 0o600)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 99
+		code = 99
 	}
-	return code
+	os.Exit(code)
 }
 
 // A search takes no more memory than it is given, and as good as all of that where it does not
@@ -61,15 +65,15 @@ func TestExploreKeepsWithinMem(t *testing.T) {
 				t.Fatal(err)
 			}
 			note := filepath.Join(t.TempDir(), "peak")
-			cmd := newCommand(t, append(args, "--mem", c.mem)...)
+			cmd := try.New(t, append(args, "--mem", c.mem)...)
 			cmd.Env = append(cmd.Env, peakVariable+"="+note)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			cmd.finish()
+			cmd.Finish()
 			text, err := os.ReadFile(note)
-			if err != nil || cmd.code() != exitIncomplete {
-				t.Fatalf("exit code %d, %v\n%s%s", cmd.code(), err, &cmd.stdout, &cmd.stderr)
+			if err != nil || cmd.Code() != cli.ExitIncomplete {
+				t.Fatalf("exit code %d, %v\n%s%s", cmd.Code(), err, &cmd.Out, &cmd.Errors)
 			}
 			var peak uint64
 			if _, err := fmt.Sscan(string(text), &peak); err != nil {

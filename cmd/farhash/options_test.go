@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/statespace/explore"
 )
 
@@ -48,9 +50,9 @@ func TestOptions(t *testing.T) {
 
 // TestOutputsSpareInputs: no flag writes what another one reads or writes.
 func TestOutputsSpareInputs(t *testing.T) {
-	dekker := familyHere(t, "dekker", 2)
-	properties := writeFile(t, "p.xml", "<property-set/>")
-	formulas := writeFile(t, "f.txt", "always deadlock\n")
+	dekker := try.Net(t, "dekker", 2)
+	properties := try.File(t, "p.xml", "<property-set/>")
+	formulas := try.File(t, "f.txt", "always deadlock\n")
 	fresh := filepath.Join(t.TempDir(), "fresh.dot")
 	for _, c := range []struct {
 		says string
@@ -67,13 +69,14 @@ func TestOutputsSpareInputs(t *testing.T) {
 		{"another flag names " + fresh, []string{"--export", fresh, "--itf", fresh,
 			"--trace=deadlock"}},
 	} {
-		refusedHere(t, exitFailure, c.says, append([]string{"explore", dekker, "-q"}, c.args...)...)
+		try.Refused(t, cli.ExitFailure, c.says, append([]string{"explore", dekker, "-q"},
+			c.args...)...)
 	}
 	dot := filepath.Join(t.TempDir(), "p.dot")
 	if err := os.Rename(properties, dot); err != nil {
 		t.Fatal(err)
 	}
-	refusedHere(t, exitFailure, "--export: "+dot+" would replace "+dot, "explore", dekker, "-q",
+	try.Refused(t, cli.ExitFailure, "--export: "+dot+" would replace "+dot, "explore", dekker, "-q",
 		"--properties", dot, "--export", dot)
 	for path, want := range map[string]string{formulas: "always deadlock\n",
 		dot: "<property-set/>"} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
@@ -68,7 +69,7 @@ func (a *answer) page(samples report.Samples) *report.Page {
 		fact("most tokens in a place", *a.MaxTokensPlace)
 		fact("most tokens in a marking", *a.MaxTokensMarking)
 		fact("time", fmt.Sprintf("%.3f s, %s with %s", a.Seconds,
-			rate(a.States.Uint64(), a.Seconds, "markings/s"), plural.Of(a.Ranks, "rank")))
+			cli.Rate(a.States.Uint64(), a.Seconds, "markings/s"), plural.Of(a.Ranks, "rank")))
 	}
 	fact("net", plural.Of(a.Places, "place")+", "+plural.Of(a.Transitions, "transition"))
 	fact("a marking has", plural.Of(a.bits, "bit")+", stored as "+a.Encoding)

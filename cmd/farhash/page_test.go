@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
 
 // The page of explore has the answers and the traces, and replaces no file of another kind.
@@ -12,10 +14,10 @@ func TestExploreHTML(t *testing.T) {
 	net := family(t, "philosophers", "4")
 	path := filepath.Join(t.TempDir(), "page.html")
 	for range 2 {
-		c := execute(t, "explore", net, "-q", "--trace", "witness", "--html", path, "--walk", "0",
+		c := try.Run(t, "explore", net, "-q", "--trace", "witness", "--html", path, "--walk", "0",
 			"--bound", "tokens(Eat_1)", "--always", "tokens(Eat_1) < 1")
-		if c.code() != 0 {
-			t.Fatalf("exit code %d, %s", c.code(), &c.stderr)
+		if c.Code() != 0 {
+			t.Fatalf("exit code %d, %s", c.Code(), &c.Errors)
 		}
 	}
 	text, err := os.ReadFile(path)
@@ -29,9 +31,9 @@ func TestExploreHTML(t *testing.T) {
 			t.Errorf("no %s in %s", part, text)
 		}
 	}
-	mustFail(t, 1, "--html: "+net+" would replace "+net, "explore", net, "--html", net)
-	mustFail(t, 1, "no file can be made in its folder", "explore", net, "--html",
+	try.Fails(t, 1, "--html: "+net+" would replace "+net, "explore", net, "--html", net)
+	try.Fails(t, 1, "no file can be made in its folder", "explore", net, "--html",
 		filepath.Join(t.TempDir(), "none", "page.html"))
-	mustFail(t, 2, "--engine symbolic and --html exclude each other", "explore", net, "--html",
+	try.Fails(t, 2, "--engine symbolic and --html exclude each other", "explore", net, "--html",
 		path, "--engine", "symbolic")
 }

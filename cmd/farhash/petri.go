@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/system/replace"
 	"github.com/farhash/farhash/statespace/petri"
 )
@@ -22,7 +23,7 @@ func newPetri() *cobra.Command {
 		Use:       "petri " + strings.Join(petri.FamilyNames(), "|") + " -n N",
 		Short:     "Write a Petri net with a known number of states",
 		ValidArgs: petri.FamilyNames(),
-		Args: oneArg("FAMILY", "the family of the net, one of "+families+
+		Args: cli.OneArg("FAMILY", "the family of the net, one of "+families+
 			"; for example: farhash petri philosophers -n 12"),
 		Long: `Writes a place/transition net of a family and size N, as PNML. The numbers of its
 states (reachable markings) and arcs are known:
@@ -38,22 +39,22 @@ states (reachable markings) and arcs are known:
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if !slices.Contains(petri.FamilyNames(), given[0]) {
 				_, err := petri.Family(given[0], n)
-				return usage(err)
+				return cli.Usage(err)
 			}
 			if !cmd.Flags().Changed("size") {
-				return usage(fmt.Errorf("-n N is missing: the size of the net; for example: "+
+				return cli.Usage(fmt.Errorf("-n N is missing: the size of the net; for example: "+
 					"farhash petri %s -n 12", given[0]))
 			}
 			net, err := petri.Family(given[0], n)
 			if err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			return writeNet(out, net)
 		},
 	}
 	cmd.Flags().IntVarP(&n, "size", "n", 0, "size `N` of the net")
 	cmd.Flags().StringVarP(&out, "output", "o", "-", "`FILE` to write, - for standard output")
-	completeFlags(cmd, nil)
+	cli.CompleteFlags(cmd, nil)
 	return cmd
 }
 

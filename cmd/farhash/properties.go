@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
 	"github.com/farhash/farhash/statespace/petri/property"
@@ -61,7 +62,7 @@ func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 	for _, name := range a.examinations {
 		p, err := property.Examination(net, name)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--examination: %w", err))
+			return nil, cli.Usage(fmt.Errorf("--examination: %w", err))
 		}
 		all = append(all, p)
 	}
@@ -73,7 +74,7 @@ func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 		for _, text := range formulas.texts {
 			f, err := property.ParseFormula(net, text)
 			if err != nil {
-				return nil, usage(fmt.Errorf("--%s: %w", formulas.flag, err))
+				return nil, cli.Usage(fmt.Errorf("--%s: %w", formulas.flag, err))
 			}
 			all = append(all, property.Property{Name: formulas.flag + " " + text,
 				Kind: formulas.kind, Formula: f})
@@ -82,15 +83,16 @@ func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 	for _, text := range a.bounds {
 		sum, err := property.ParseSum(net, text)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--bound: %w", err))
+			return nil, cli.Usage(fmt.Errorf("--bound: %w", err))
 		}
 		all = append(all, property.Property{Name: "bound " + text, Kind: property.Bound, Sum: sum})
 	}
 	named := make(map[string]bool, len(all))
 	for _, p := range all {
 		if named[p.Name] {
-			return nil, usage(fmt.Errorf("two properties have the name %s: ask for one, or give "+
-				"the other another id", printable(p.Name)))
+			return nil,
+				cli.Usage(fmt.Errorf("two properties have the name %s: ask for one, or give "+
+					"the other another id", printable(p.Name)))
 		}
 		named[p.Name] = true
 	}

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
 
 // answers are the answers of a search by the names of properties.
@@ -30,7 +33,7 @@ func TestExploreProperties(t *testing.T) {
 		"bound tokens(Eat_1, Eat_2, Eat_3, Eat_4)": 2.0}
 	for _, args := range [][]string{
 		append([]string{"explore", path, "-n", "3"}, asked...),
-		launched(t, "2", append([]string{"explore", path}, asked...)...),
+		try.Launched(t, "2", append([]string{"explore", path}, asked...)...),
 	} {
 		got := answers(t, args...)
 		for name, answer := range want {
@@ -39,28 +42,28 @@ func TestExploreProperties(t *testing.T) {
 			}
 		}
 	}
-	c := execute(t, append([]string{"explore", path, "-q", "--walk", "0", "--trace", "witness"},
+	c := try.Run(t, append([]string{"explore", path, "-q", "--walk", "0", "--trace", "witness"},
 		asked...)...)
 	for _, line := range []string{"\nOneSafe  ", "true  by structure\n",
 		"\nshortest firing sequence to a marking that shows always not deadlock, 4 firings:\n"} {
-		if !strings.Contains(c.stdout.String(), line) || c.code() != 0 {
-			t.Errorf("exit code %d, no %q in %s", c.code(), line, &c.stdout)
+		if !strings.Contains(c.Out.String(), line) || c.Code() != 0 {
+			t.Errorf("exit code %d, no %q in %s", c.Code(), line, &c.Out)
 		}
 	}
-	c = execute(t, append([]string{"explore", path, "-q", "--mcc"}, asked...)...)
-	if got := c.stdout.String(); strings.Count(got, "FORMULA ") != 6 || c.code() != 0 ||
+	c = try.Run(t, append([]string{"explore", path, "-q", "--mcc"}, asked...)...)
+	if got := c.Out.String(); strings.Count(got, "FORMULA ") != 6 || c.Code() != 0 ||
 		!strings.Contains(got, "FORMULA always not deadlock FALSE TECHNIQUES EXPLICIT") ||
 		!strings.Contains(got, "FORMULA OneSafe TRUE TECHNIQUES TOPOLOGICAL\n") {
-		t.Errorf("exit code %d, %s", c.code(), got)
+		t.Errorf("exit code %d, %s", c.Code(), got)
 	}
 }
 
 // A search ends when all is answered.
 func TestExploreDecided(t *testing.T) {
 	path := family(t, "philosophers", "10")
-	c := execute(t, "explore", path, "-q", "--sometimes", "enabled(End_1) or enabled(End_2)")
-	if c.code() != 0 || !strings.Contains(c.stdout.String(), "until all was answered") {
-		t.Errorf("exit code %d, %s", c.code(), &c.stdout)
+	c := try.Run(t, "explore", path, "-q", "--sometimes", "enabled(End_1) or enabled(End_2)")
+	if c.Code() != 0 || !strings.Contains(c.Out.String(), "until all was answered") {
+		t.Errorf("exit code %d, %s", c.Code(), &c.Out)
 	}
 }
 
@@ -79,10 +82,10 @@ func TestExplorePropertyFile(t *testing.T) {
 	if len(got) != 2 || got["P-00"] != true || got["P-01"] != 1.0 {
 		t.Errorf("%v", got)
 	}
-	c := execute(t, "explore", path, "--properties", file, "--properties", file)
-	if c.code() != exitUsage || c.stdout.Len() > 0 ||
-		!strings.Contains(c.stderr.String(), "two properties have the name P-00") {
-		t.Errorf("the same file twice: exit code %d, %s%s", c.code(), &c.stderr, &c.stdout)
+	c := try.Run(t, "explore", path, "--properties", file, "--properties", file)
+	if c.Code() != cli.ExitUsage || c.Out.Len() > 0 ||
+		!strings.Contains(c.Errors.String(), "two properties have the name P-00") {
+		t.Errorf("the same file twice: exit code %d, %s%s", c.Code(), &c.Errors, &c.Out)
 	}
 }
 
@@ -114,14 +117,15 @@ func TestExplorePaths(t *testing.T) {
 	path := family(t, "philosophers", "4")
 	file, want := pathFormulas(t)
 	for _, args := range [][]string{{"explore", path, "-n", "3", "--properties", file},
-		launched(t, "2", "explore", path, "--properties", file)} {
+		try.Launched(t, "2", "explore", path, "--properties", file)} {
 		if got := answers(t, args...); !maps.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", args, got, want)
 		}
 	}
-	c := execute(t, "explore", path, "--properties", file, "--engine", "symbolic")
-	if c.code() != exitUsage || !strings.Contains(c.stderr.String(), "P-1 is not answered symb") {
-		t.Errorf("exit code %d, %s", c.code(), &c.stderr)
+	c := try.Run(t, "explore", path, "--properties", file, "--engine", "symbolic")
+	if c.Code() != cli.ExitUsage || !strings.Contains(c.Errors.String(),
+		"P-1 is not answered symb") {
+		t.Errorf("exit code %d, %s", c.Code(), &c.Errors)
 	}
 }
 
@@ -132,24 +136,24 @@ func TestExplorePropertiesWrong(t *testing.T) {
 		code int
 		args []string
 	}{
-		{`no place with the id "x"`, exitUsage, []string{"--always", "tokens(x) = 1"}},
-		{`no place with the id "EAT_1"; did you mean "Eat_1"?`, exitUsage,
+		{`no place with the id "x"`, cli.ExitUsage, []string{"--always", "tokens(x) = 1"}},
+		{`no place with the id "EAT_1"; did you mean "Eat_1"?`, cli.ExitUsage,
 			[]string{"--always", "tokens(EAT_1) = 1"}},
-		{"it ends where", exitUsage, []string{"--sometimes", "not"}},
-		{"is not tokens(PLACE)", exitUsage, []string{"--bound", "enabled(Eat_1)"}},
-		{"is not supported", exitFailure, []string{"--bound", "1 - tokens(Eat_1)", "--engine",
+		{"it ends where", cli.ExitUsage, []string{"--sometimes", "not"}},
+		{"is not tokens(PLACE)", cli.ExitUsage, []string{"--bound", "enabled(Eat_1)"}},
+		{"is not supported", cli.ExitFailure, []string{"--bound", "1 - tokens(Eat_1)", "--engine",
 			"explicit"}},
-		{"no such file", exitFailure, []string{"--properties", path + ".none"}},
-		{"property-set", exitFailure, []string{"--properties", path}},
-		{"two properties have the name OneSafe", exitUsage, []string{"--examination", "OneSafe",
+		{"no such file", cli.ExitFailure, []string{"--properties", path + ".none"}},
+		{"property-set", cli.ExitFailure, []string{"--properties", path}},
+		{"two properties have the name OneSafe", cli.ExitUsage, []string{"--examination", "OneSafe",
 			"--examination", "OneSafe"}},
-		{"--trace witness needs a property", exitUsage, []string{"--trace", "witness"}},
-		{"--trace must be deadlock or witness", exitUsage, []string{"--trace", "x"}},
+		{"--trace witness needs a property", cli.ExitUsage, []string{"--trace", "witness"}},
+		{"--trace must be deadlock or witness", cli.ExitUsage, []string{"--trace", "x"}},
 	} {
-		got := execute(t, append([]string{"explore", path}, c.args...)...)
-		if got.code() != c.code || !strings.Contains(got.stderr.String(), c.says) ||
-			got.stdout.Len() > 0 {
-			t.Errorf("%q: exit code %d, %s%s", c.args, got.code(), &got.stderr, &got.stdout)
+		got := try.Run(t, append([]string{"explore", path}, c.args...)...)
+		if got.Code() != c.code || !strings.Contains(got.Errors.String(), c.says) ||
+			got.Out.Len() > 0 {
+			t.Errorf("%q: exit code %d, %s%s", c.args, got.Code(), &got.Errors, &got.Out)
 		}
 	}
 }
@@ -159,7 +163,7 @@ func TestExploreLiveness(t *testing.T) {
 	live, mutex := family(t, "kanban", "2"), family(t, "rwmutex", "5")
 	for _, path := range []string{live, mutex} {
 		for _, args := range [][]string{{"explore", path, "-n", "3", "--examination", "Liveness"},
-			launched(t, "2", "explore", path, "--examination", "Liveness")} {
+			try.Launched(t, "2", "explore", path, "--examination", "Liveness")} {
 			if got := answers(t, args...); got["Liveness"] != true {
 				t.Errorf("%q: %v", args, got)
 			}
@@ -180,17 +184,17 @@ type="http://www.pnml.org/version-2009/grammar/ptnet"><page id="p0"><place id="a
 	if err := os.WriteFile(net, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := execute(t, "explore", net, "-q", "--examination", "Liveness", "--trace", "witness")
+	c := try.Run(t, "explore", net, "-q", "--examination", "Liveness", "--trace", "witness")
 	for _, line := range []string{"\nLiveness  false  stay never fires, or not again\n",
 		"to a marking from which stay never fires again, 1 firing:\n" +
 			"  begin  a=1\n  leave\n  end  b=1\n"} {
-		if !strings.Contains(c.stdout.String(), line) || c.code() != 0 {
-			t.Errorf("exit code %d, no %q in %s", c.code(), line, &c.stdout)
+		if !strings.Contains(c.Out.String(), line) || c.Code() != 0 {
+			t.Errorf("exit code %d, no %q in %s", c.Code(), line, &c.Out)
 		}
 	}
-	c = execute(t, "explore", mutex, "-q", "--examination", "Liveness", "--mem", "1MiB")
-	if c.code() == 0 {
-		t.Errorf("%s", &c.stdout)
+	c = try.Run(t, "explore", mutex, "-q", "--examination", "Liveness", "--mem", "1MiB")
+	if c.Code() == 0 {
+		t.Errorf("%s", &c.Out)
 	}
 }
 
@@ -199,12 +203,12 @@ func TestExploreWalk(t *testing.T) {
 	path := family(t, "philosophers", "40")
 	asked := []string{"explore", path, "-q", "--sometimes", "deadlock", "--trace", "witness",
 		"--walk", "90"}
-	c := execute(t, append(asked, "-n", "2")...)
-	out := c.stdout.String()
-	if c.code() != 0 || !strings.Contains(out, "\nsometimes deadlock  true  by a random walk\n"+
+	c := try.Run(t, append(asked, "-n", "2")...)
+	out := c.Out.String()
+	if c.Code() != 0 || !strings.Contains(out, "\nsometimes deadlock  true  by a random walk\n"+
 		"a random walk found a firing sequence, perhaps not a shortest one, to a marking that "+
 		"shows sometimes deadlock, ") {
-		t.Errorf("exit code %d, %s", c.code(), out)
+		t.Errorf("exit code %d, %s", c.Code(), out)
 	}
 	o := exploreJSON(t, append(asked, "--json")...)
 	p := o["properties"].([]any)[0].(map[string]any)
@@ -212,9 +216,9 @@ func TestExploreWalk(t *testing.T) {
 		t.Errorf("%v", o)
 	}
 	for _, percent := range []string{"-1", "91", "NaN"} {
-		if c := execute(t, "explore", path, "--walk="+percent); c.code() != exitUsage ||
-			!strings.Contains(c.stderr.String(), "--walk must be 0 to 90 percent, not "+percent) {
-			t.Errorf("exit code %d, %s", c.code(), &c.stderr)
+		if c := try.Run(t, "explore", path, "--walk="+percent); c.Code() != cli.ExitUsage ||
+			!strings.Contains(c.Errors.String(), "--walk must be 0 to 90 percent, not "+percent) {
+			t.Errorf("exit code %d, %s", c.Code(), &c.Errors)
 		}
 	}
 }
@@ -223,23 +227,23 @@ func TestExploreWalk(t *testing.T) {
 func TestExploreStream(t *testing.T) {
 	path := family(t, "philosophers", "4")
 	asked := []string{"explore", path, "-q", "--sometimes", "deadlock", "--examination", "OneSafe"}
-	c := execute(t, append(asked, "--json=lines")...)
-	lines := strings.Split(strings.TrimSpace(c.stdout.String()), "\n")
-	if c.code() != 0 || lines[0] != `{"name":"OneSafe","answer":true,"structural":true}` ||
+	c := try.Run(t, append(asked, "--json=lines")...)
+	lines := strings.Split(strings.TrimSpace(c.Out.String()), "\n")
+	if c.Code() != 0 || lines[0] != `{"name":"OneSafe","answer":true,"structural":true}` ||
 		!strings.HasPrefix(lines[len(lines)-1], `{"model":`) ||
 		strings.Count(lines[len(lines)-1], `"answer":true`) != 2 {
-		t.Errorf("exit code %d, %q", c.code(), lines)
+		t.Errorf("exit code %d, %q", c.Code(), lines)
 	}
-	c = execute(t, append(asked, "--mcc")...)
-	lines = strings.Split(strings.TrimSpace(c.stdout.String()), "\n")
-	if c.code() != 0 || len(lines) != 2 || !strings.HasPrefix(lines[0], "FORMULA OneSafe TRUE") ||
+	c = try.Run(t, append(asked, "--mcc")...)
+	lines = strings.Split(strings.TrimSpace(c.Out.String()), "\n")
+	if c.Code() != 0 || len(lines) != 2 || !strings.HasPrefix(lines[0], "FORMULA OneSafe TRUE") ||
 		!strings.HasPrefix(lines[1], "FORMULA sometimes deadlock TRUE") {
-		t.Errorf("exit code %d, %q", c.code(), lines)
+		t.Errorf("exit code %d, %q", c.Code(), lines)
 	}
-	c = execute(t, append(asked, "--json=xml")...)
-	if c.code() != exitUsage ||
-		!strings.Contains(c.stderr.String(), "--json must be object or lines, not") {
-		t.Errorf("exit code %d, %s", c.code(), &c.stderr)
+	c = try.Run(t, append(asked, "--json=xml")...)
+	if c.Code() != cli.ExitUsage ||
+		!strings.Contains(c.Errors.String(), "--json must be object or lines, not") {
+		t.Errorf("exit code %d, %s", c.Code(), &c.Errors)
 	}
 }
 
@@ -260,8 +264,8 @@ func TestExploreFormulas(t *testing.T) {
 			t.Errorf("%s: %v", engine, got)
 		}
 	}
-	c := execute(t, "explore", path, "--formulas", path)
-	if c.code() != exitFailure || !strings.Contains(c.stderr.String(), ": line 1: ") {
-		t.Errorf("exit code %d, %s", c.code(), &c.stderr)
+	c := try.Run(t, "explore", path, "--formulas", path)
+	if c.Code() != cli.ExitFailure || !strings.Contains(c.Errors.String(), ": line 1: ") {
+		t.Errorf("exit code %d, %s", c.Code(), &c.Errors)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri/packing"
 )
@@ -75,13 +76,13 @@ var refusedFlags = [][2]string{
 // TestRefusedFlags: what makes no sense is wrong usage, says why, and neither starts nor writes
 // anything.
 func TestRefusedFlags(t *testing.T) {
-	net, text := familyHere(t, "dekker", 2), writeFile(t, "text", "a\tb\n")
+	net, text := try.Net(t, "dekker", 2), try.File(t, "text", "a\tb\n")
 	for _, c := range refusedFlags {
 		var args []string
 		for _, word := range strings.Fields(c[1]) {
 			args = append(args, strings.NewReplacer("TEXT", text, "NET", net).Replace(word))
 		}
-		refusedHere(t, exitUsage, c[0], args...)
+		try.Refused(t, cli.ExitUsage, c[0], args...)
 	}
 	left, err := os.ReadDir(filepath.Dir(text))
 	if after, readErr := os.ReadFile(text); err != nil || readErr != nil || len(left) != 1 ||
@@ -93,33 +94,11 @@ func TestRefusedFlags(t *testing.T) {
 // TestUsageNamesTheCommand: after wrong usage the help of that command is named, and after other
 // failures none.
 func TestUsageNamesTheCommand(t *testing.T) {
-	here(t, "bench", "--runs", "0").has(t, exitUsage, "\nRun 'farhash bench --help' for usage.\n")
-	here(t, "nonsense").has(t, exitUsage, "\nRun 'farhash --help' for usage.\n")
-	here(t, "explore", "no/such").has(t, exitFailure, "farhash: ", "!for usage")
-	here(t, "explore", "no/such", "--json", "--mcc").has(t, exitUsage, "exclude each other")
-}
-
-// TestReport: which exit code an error has.
-func TestReport(t *testing.T) {
-	root := newRoot()
-	for _, c := range []struct {
-		err  error
-		code int
-	}{
-		{nil, 0}, {errors.New("x"), exitFailure}, {usage(errors.New("x")), exitUsage},
-		{failure(errors.New("x")), exitFailure}, {usage(failure(errors.New("x"))), exitFailure},
-		{&exitError{code: exitIncomplete}, exitIncomplete},
-		{&exitError{code: exitTerminate, err: errors.New("x")}, exitTerminate},
-		{&exitError{code: exitIncomplete, err: &rma.RankError{Rank: 1}}, exitLost},
-		{errors.New(`unknown command "x"`), exitUsage},
-	} {
-		if code := printError(root, c.err); code != c.code {
-			t.Errorf("%v: exit code %d, want %d", c.err, code, c.code)
-		}
-	}
-	if usage(nil) != nil {
-		t.Error("no error is wrong usage")
-	}
+	try.Here(t, "bench", "--runs", "0").Has(t, cli.ExitUsage,
+		"\nRun 'farhash bench --help' for usage.\n")
+	try.Here(t, "nonsense").Has(t, cli.ExitUsage, "\nRun 'farhash --help' for usage.\n")
+	try.Here(t, "explore", "no/such").Has(t, cli.ExitFailure, "farhash: ", "!for usage")
+	try.Here(t, "explore", "no/such", "--json", "--mcc").Has(t, cli.ExitUsage, "exclude each other")
 }
 
 // TestExitFor: which exit code a result has.
@@ -134,27 +113,27 @@ func TestExitFor(t *testing.T) {
 		{explore.Result{Complete: true}, nil, 0},
 		{explore.Result{Reason: explore.Decided}, nil, 0},
 		{explore.Result{Complete: true, Reason: explore.Resumed}, nil, 0},
-		{explore.Result{Reason: explore.MemoryFull}, nil, exitIncomplete},
-		{explore.Result{Reason: explore.LimitReached}, nil, exitIncomplete},
-		{explore.Result{Reason: explore.Interrupted}, syscall.SIGINT, exitInterrupt},
-		{explore.Result{Reason: explore.Interrupted}, syscall.SIGTERM, exitTerminate},
-		{explore.Result{Reason: explore.Interrupted}, nil, exitInterrupt},
-		{explore.Result{Reason: explore.RankLost}, nil, exitLost},
-		{explore.Result{Reason: "moon"}, nil, exitFailure},
+		{explore.Result{Reason: explore.MemoryFull}, nil, cli.ExitIncomplete},
+		{explore.Result{Reason: explore.LimitReached}, nil, cli.ExitIncomplete},
+		{explore.Result{Reason: explore.Interrupted}, syscall.SIGINT, cli.ExitInterrupt},
+		{explore.Result{Reason: explore.Interrupted}, syscall.SIGTERM, cli.ExitTerminate},
+		{explore.Result{Reason: explore.Interrupted}, nil, cli.ExitInterrupt},
+		{explore.Result{Reason: explore.RankLost}, nil, cli.ExitLost},
+		{explore.Result{Reason: "moon"}, nil, cli.ExitFailure},
 		{explore.Result{Complete: true, Live: &explore.Liveness{Reason: explore.MemoryFull}}, nil,
-			exitIncomplete},
+			cli.ExitIncomplete},
 		{explore.Result{Complete: true, Live: &explore.Liveness{}}, nil, 0},
 		{explore.Result{Complete: true, Live: &explore.Liveness{Reason: explore.RankLost,
-			Detail: "rank 1"}}, nil, exitLost},
+			Detail: "rank 1"}}, nil, cli.ExitLost},
 		{explore.Result{Complete: true, Swept: &explore.Swept{Reason: explore.Interrupted}},
-			syscall.SIGTERM, exitTerminate},
+			syscall.SIGTERM, cli.ExitTerminate},
 		{explore.Result{Complete: true, Live: &explore.Liveness{Reason: explore.MemoryFull},
-			Swept: &explore.Swept{}}, nil, exitIncomplete},
+			Swept: &explore.Swept{}}, nil, cli.ExitIncomplete},
 	} {
 		code := 0
-		var exit *exitError
+		var exit *cli.ExitError
 		if err := f.exitFor(&c.res, signalled(c.caught)); errors.As(err, &exit) {
-			code = exit.code
+			code = exit.Code
 		}
 		if code != c.code {
 			t.Errorf("%+v: exit code %d, want %d", c.res, code, c.code)
@@ -227,22 +206,6 @@ func TestLostSaysHowToContinue(t *testing.T) {
 	}
 }
 
-// TestBrief: long values are cut, and so is a long message.
-func TestBrief(t *testing.T) {
-	long := strings.Repeat("x", 1000)
-	for message, most := range map[string]int{`flag "` + long + `" is wrong`: 500,
-		strings.Repeat("word ", 10000): 3000} {
-		if got := brief(message); len(got) > most || got[:4] != message[:4] {
-			t.Errorf("%d bytes of %d: %.100s", len(got), len(message), got)
-		}
-	}
-	for _, message := range []string{`no "x"`, strings.Repeat("word ", 3000)} {
-		if got := brief(message); got != message {
-			t.Errorf("%.100q was changed", message)
-		}
-	}
-}
-
 // TestCompletion: shells are told which files a command takes, and not after it has one.
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct {
@@ -256,8 +219,8 @@ func TestCompletion(t *testing.T) {
 		{":0\n", []string{"explore", "--checkpoint", ""}},
 		{":4\n", []string{"explore", "--mem", ""}},
 	} {
-		if o := here(t, append([]string{"__complete"}, c.args...)...); o.stdout != c.want {
-			t.Errorf("%q: %q, want %q", c.args, o.stdout, c.want)
+		if o := try.Here(t, append([]string{"__complete"}, c.args...)...); o.Out != c.want {
+			t.Errorf("%q: %q, want %q", c.args, o.Out, c.want)
 		}
 	}
 }
@@ -265,10 +228,10 @@ func TestCompletion(t *testing.T) {
 // TestHelpIsFolded: lines of help have 105 columns at most.
 func TestHelpIsFolded(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {
-		o := here(t, cmd.Name(), "--help")
-		for line := range strings.Lines(o.stdout) {
-			if len(line) > 106 || o.code != 0 {
-				t.Errorf("%s, exit code %d: %q", cmd.Name(), o.code, line)
+		o := try.Here(t, cmd.Name(), "--help")
+		for line := range strings.Lines(o.Out) {
+			if len(line) > 106 || o.Code != 0 {
+				t.Errorf("%s, exit code %d: %q", cmd.Name(), o.Code, line)
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/statespace/petri"
 )
@@ -24,19 +26,19 @@ func TestResumeAfterKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := writeTestNet(t, net)
+	path := try.WriteNet(t, net)
 	want := exploreJSON(t, "explore", path, "-n", "2", "--json")
 	for _, order := range []string{"bfs", "any"} {
 		file := filepath.Join(t.TempDir(), "checkpoint")
-		c := newCommand(t, "explore", path, "-n", "2", "--order", order,
+		c := try.New(t, "explore", path, "-n", "2", "--order", order,
 			"--checkpoint", file, "--every", "20ms")
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
 		awaitFile(t, file)
-		send(t, c.Process.Pid, syscall.SIGKILL)
-		c.finish()
-		got := exploreJSON(t, launched(t, "3", "explore", path, "--order", order,
+		try.Send(t, c.Process.Pid, syscall.SIGKILL)
+		c.Finish()
+		got := exploreJSON(t, try.Launched(t, "3", "explore", path, "--order", order,
 			"--resume", file, "--check", "--json")...)
 		for _, key := range []string{"states", "arcs", "deadlocks", "maxTokensPlace",
 			"maxTokensMarking", "complete"} {
@@ -47,35 +49,35 @@ func TestResumeAfterKill(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "it's a checkpoint")
-	c := newCommand(t, launched(t, "2", "explore", path, "--checkpoint", file, "--every", "20ms",
+	c := try.New(t, try.Launched(t, "2", "explore", path, "--checkpoint", file, "--every", "20ms",
 		"--quiet", "--trace", "deadlock")...)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	awaitFile(t, file)
-	send(t, c.pidOf(1), syscall.SIGKILL)
-	if c.finish(); c.code() != exitLost {
-		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
+	try.Send(t, c.PIDOf(1), syscall.SIGKILL)
+	if c.Finish(); c.Code() != cli.ExitLost {
+		t.Errorf("exit code %d: %s", c.Code(), &c.Errors)
 	}
-	got := exploreJSON(t, append(c.advice(), "--json")...)
+	got := exploreJSON(t, append(advice(t, c), "--json")...)
 	if got["states"] != want["states"] || got["depth"] != want["depth"] {
 		t.Errorf("as advised: %v, undisturbed: %v", got, want)
 	}
-	mustFail(t, 1, "no checkpoint", "explore", path, "--resume", path)
-	mustFail(t, 2, "--every must", "explore", path, "--every", "-1s", "--checkpoint", file)
-	mustFail(t, 2, "needs --checkpoint", "explore", path, "--every", "1s")
-	mustFail(t, 1, "--checkpoint", "explore", path, "--checkpoint", "/no/such/folder/file")
+	try.Fails(t, 1, "no checkpoint", "explore", path, "--resume", path)
+	try.Fails(t, 2, "--every must", "explore", path, "--every", "-1s", "--checkpoint", file)
+	try.Fails(t, 2, "needs --checkpoint", "explore", path, "--every", "1s")
+	try.Fails(t, 1, "--checkpoint", "explore", path, "--checkpoint", "/no/such/folder/file")
 }
 
 // advice are the arguments of the command that is printed to continue a search after a loss.
-func (c *command) advice() []string {
-	c.t.Helper()
-	_, line, found := strings.Cut(c.stderr.String(), "hosts and ranks:\n  ")
+func advice(t *testing.T, c *try.Command) []string {
+	t.Helper()
+	_, line, found := strings.Cut(c.Errors.String(), "hosts and ranks:\n  ")
 	line, _, _ = strings.Cut(line, "\n")
 	_, line, _ = strings.Cut(line, " ") // the program
 	words, err := exec.Command("sh", "-c", "printf '%s\\n' "+line).Output()
 	if !found || err != nil {
-		c.t.Fatalf("no advice: %v: %s", err, &c.stderr)
+		t.Fatalf("no advice: %v: %s", err, &c.Errors)
 	}
 	return strings.Split(strings.TrimSuffix(string(words), "\n"), "\n")
 }

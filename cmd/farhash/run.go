@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/system/launch"
 	"github.com/farhash/farhash/rma/shm"
 )
@@ -31,7 +32,7 @@ func newRun() *cobra.Command {
 		Short: "Start a program as the ranks of a job, on one host or several",
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return usage(errors.New("PROGRAM is missing: what to start; for example: " +
+				return cli.Usage(errors.New("PROGRAM is missing: what to start; for example: " +
 					"farhash run -n 4 -- farhash explore examples/philosophers-12.pnml"))
 			}
 			return nil
@@ -64,8 +65,8 @@ signed, and the ports of UCX ask for no token: only the hosts of the job may rea
       ./farhash-ucx explore examples/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if flags := cmd.Flags(); flags.Changed("ranks") == flags.Changed("nproc") {
-				return usage(errors.New("give the number of ranks by either -n or --nproc; for " +
-					"example: farhash run -n 4 -- " + given[0]))
+				return cli.Usage(errors.New("give the number of ranks by either -n or --nproc; " +
+					"for example: farhash run -n 4 -- " + given[0]))
 			}
 			return f.run(given)
 		},
@@ -84,23 +85,23 @@ signed, and the ports of UCX ask for no token: only the hosts of the job may rea
 	flags.BoolVar(&f.survive, "survive", false,
 		"let the other ranks continue after a signal has killed one")
 	f.hosts.register(cmd)
-	completeFlags(cmd, nil)
+	cli.CompleteFlags(cmd, nil)
 	flags.SetInterspersed(false)
 	return cmd
 }
 
 func (f *runFlags) run(given []string) error {
 	if f.ranks < 1 || f.ranks > shm.MaxRanks {
-		return usage(fmt.Errorf("-n must be 1 to %d, not %d", shm.MaxRanks, f.ranks))
+		return cli.Usage(fmt.Errorf("-n must be 1 to %d, not %d", shm.MaxRanks, f.ranks))
 	}
 	if f.timeout <= 0 {
-		return usage(fmt.Errorf("--timeout must be positive, not %v", f.timeout))
+		return cli.Usage(fmt.Errorf("--timeout must be positive, not %v", f.timeout))
 	}
 	if f.lost < 0 {
-		return usage(fmt.Errorf("--timeout-lost must be positive, not %v", f.lost))
+		return cli.Usage(fmt.Errorf("--timeout-lost must be positive, not %v", f.lost))
 	}
 	if f.grace < 0 {
-		return usage(fmt.Errorf("--grace must not be negative, but is %v", f.grace))
+		return cli.Usage(fmt.Errorf("--grace must not be negative, but is %v", f.grace))
 	}
 	if f.grace == 0 {
 		f.grace = -1 // no time; to launch 0 is the default
@@ -115,11 +116,11 @@ func (f *runFlags) run(given []string) error {
 		opts.Env = append(opts.Env, farhash.LostVariable+"="+f.lost.String())
 	}
 	if err := f.hosts.apply(&opts); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	code, err := launch.Run(context.Background(), opts)
 	if err != nil || code != 0 {
-		return &exitError{code: code, err: err}
+		return &cli.ExitError{Code: code, Err: err}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/system/launch"
 )
 
@@ -59,7 +60,7 @@ func (f *hostFlags) apply(opts *launch.Options) error {
 	token, found, err := launch.FindToken(f.tokenFile)
 	switch {
 	case err != nil:
-		return failure(err)
+		return cli.Failure(err)
 	case !found && f.nodes > 1:
 		return fmt.Errorf("a job of several hosts needs a token that only its ranks know: write "+
 			"one with umask 077; head -c 24 /dev/urandom | base64 > token, copy it to all hosts, "+
@@ -69,7 +70,7 @@ func (f *hostFlags) apply(opts *launch.Options) error {
 		token = launch.NewToken()
 	}
 	if text := launch.TokenWarning(f.tokenFile); text != "" {
-		warn(errors.New(text))
+		cli.Warn(errors.New(text))
 	}
 	opts.First, opts.Size = f.node*opts.Ranks, f.nodes*opts.Ranks
 	opts.Job = launch.Rendezvous{Address: f.rendezvous, Token: token}.Job()

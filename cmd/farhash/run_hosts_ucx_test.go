@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/statespace/petri"
 )
@@ -20,7 +21,7 @@ type hostPair struct {
 	t     *testing.T
 	token string
 	ranks int
-	both  [2]*command
+	both  [2]*try.Command
 
 	own, instead string // a folder that host 1 has for itself in place of another; or empty
 }
@@ -28,14 +29,14 @@ type hostPair struct {
 func newHostPair(t *testing.T, ranks int) *hostPair {
 	t.Helper()
 	return &hostPair{Pair: twohosts.New(t), t: t, ranks: ranks,
-		token: writeFile(t, "token", "token of the tests")}
+		token: try.File(t, "token", "token of the tests")}
 }
 
 // start starts the command on both hosts.
 func (h *hostPair) start(args ...string) {
 	h.t.Helper()
 	for host := range h.both {
-		c := newCommand(h.t, append([]string{"run", "--rendezvous",
+		c := try.New(h.t, append([]string{"run", "--rendezvous",
 			net.JoinHostPort(h.Address(0), "29500"), "--nnodes", "2", "--node-rank",
 			fmt.Sprint(host), "--nproc", fmt.Sprint(h.ranks), "--token-file", h.token, "--",
 			os.Args[0]}, args...)...)
@@ -45,7 +46,7 @@ func (h *hostPair) start(args ...string) {
 				h.own, h.instead}, program...)
 		}
 		there := h.Command(host, program[0], program[1:]...)
-		there.Env, there.Stdout, there.Stderr = c.Env, &c.stdout, &c.stderr
+		there.Env, there.Stdout, there.Stderr = c.Env, &c.Out, &c.Errors
 		c.Cmd, h.both[host] = there, c
 		if err := c.Start(); err != nil {
 			h.t.Fatal(err)
@@ -57,9 +58,9 @@ func (h *hostPair) start(args ...string) {
 func (h *hostPair) finish(codes ...int) {
 	h.t.Helper()
 	for host, c := range h.both {
-		if c.finish(); c.code() != codes[host] {
-			h.t.Errorf("host %d: exit code %d, want %d: %s%s", host, c.code(), codes[host],
-				&c.stdout, &c.stderr)
+		if c.Finish(); c.Code() != codes[host] {
+			h.t.Errorf("host %d: exit code %d, want %d: %s%s", host, c.Code(), codes[host],
+				&c.Out, &c.Errors)
 		}
 	}
 }
@@ -68,7 +69,7 @@ func (h *hostPair) finish(codes ...int) {
 func (h *hostPair) kill(numbers ...int) {
 	h.t.Helper()
 	for _, number := range numbers {
-		send(h.t, h.both[number/h.ranks].pidOf(number), syscall.SIGKILL)
+		try.Send(h.t, h.both[number/h.ranks].PIDOf(number), syscall.SIGKILL)
 	}
 }
 
@@ -89,11 +90,11 @@ func TestUCXTwoHosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, want := writeTestNet(t, n), expected(t, n)
+		path, want := try.WriteNet(t, n), expected(t, n)
 		flags := strings.Fields(c.flags)
 		hosts.start(append([]string{"explore", path, "--json"}, flags...)...)
 		hosts.finish(0, 0)
-		got := object(t, hosts.both[0])
+		got := try.Object(t, hosts.both[0])
 		if strings.Contains(c.flags, "any") {
 			want["depth"] = nil
 		}
@@ -106,7 +107,7 @@ func TestUCXTwoHosts(t *testing.T) {
 		if way, asked := got["trace"].([]any); asked && len(way) != c.size {
 			t.Errorf("%s: a way of %d firings, want %d", c.name, len(way), c.size)
 		}
-		if out := hosts.both[1].stdout.String(); out != "" {
+		if out := hosts.both[1].Out.String(); out != "" {
 			t.Errorf("host 1 printed %s", out)
 		}
 	}
@@ -120,7 +121,7 @@ func TestUCXPathsTwoHosts(t *testing.T) {
 	file, want := pathFormulas(t)
 	hosts.start("explore", path, "--properties", file, "--json")
 	hosts.finish(0, 0)
-	for _, p := range object(t, hosts.both[0])["properties"].([]any) {
+	for _, p := range try.Object(t, hosts.both[0])["properties"].([]any) {
 		p := p.(map[string]any)
 		if name := p["name"].(string); p["answer"] != want[name] {
 			t.Errorf("%s: %v, want %v", name, p["answer"], want[name])
@@ -129,7 +130,7 @@ func TestUCXPathsTwoHosts(t *testing.T) {
 	for name, code := range map[string]int{"turns": 0, "unfair-turns": 12} {
 		hosts.start(name, "--json")
 		hosts.finish(code, 0) // rank 0 has the answer
-		got := object(t, hosts.both[0])
+		got := try.Object(t, hosts.both[0])
 		answer := got["properties"].([]any)[0].(map[string]any)["answer"]
 		lasso, _ := got["path"].([]any)
 		if got["ranks"] != 4. || answer != (code == 0) ||

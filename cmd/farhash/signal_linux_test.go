@@ -1,18 +1,18 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
 
 // endless are arguments for a search that runs until a signal ends it.
@@ -22,61 +22,44 @@ func endless(t *testing.T, flags ...string) []string {
 		"--engine", "explicit"}, flags...)
 }
 
-func send(t *testing.T, pid int, s syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(pid, s); err != nil {
-		t.Errorf("%v to %d: %v", s, pid, err)
-	}
-}
-
 func TestInterrupt(t *testing.T) {
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		for _, args := range [][]string{
-			append(endless(t), "-n", "2"), launched(t, "2", endless(t)...),
+			append(endless(t), "-n", "2"), try.Launched(t, "2", endless(t)...),
 		} {
 			c := startSearch(t, append(args, "--json")...)
-			send(t, c.Process.Pid, s)
-			c.finish()
-			o := object(t, c)
-			wrong := c.code() != code
+			try.Send(t, c.Process.Pid, s)
+			c.Finish()
+			o := try.Object(t, c)
+			wrong := c.Code() != code
 			if s == syscall.SIGTERM && args[0] == "run" {
 				// A rank that learns of it from another first does not know which signal it was.
-				wrong = wrong && c.code() != 130
+				wrong = wrong && c.Code() != 130
 			}
 			if wrong || o["complete"] != false || o["reason"] != "interrupted" ||
 				o["states"].(float64) < 1 || o["needMem"] != nil {
-				t.Errorf("%q, %v: exit code %d: %v\n%s", args, s, c.code(), o, &c.stderr)
+				t.Errorf("%q, %v: exit code %d: %v\n%s", args, s, c.Code(), o, &c.Errors)
 			}
 		}
 	}
 	c := startSearch(t, endless(t, "-n", "2")...)
-	send(t, c.Process.Pid, syscall.SIGINT)
-	c.finish()
-	if text := c.stdout.String(); c.code() != 130 ||
+	try.Send(t, c.Process.Pid, syscall.SIGINT)
+	c.Finish()
+	if text := c.Out.String(); c.Code() != 130 ||
 		!strings.Contains(text, "INCOMPLETE: interrupted\n") ||
 		!strings.Contains(text, "so far: INCOMPLETE\n") {
-		t.Errorf("exit code %d:\n%s", c.code(), text)
+		t.Errorf("exit code %d:\n%s", c.Code(), text)
 	}
-}
-
-// pidOf is the process of a rank of a job that has begun.
-func (c *command) pidOf(number int) int {
-	ranks := c.jobRanks()
-	i := slices.IndexFunc(ranks, func(r rank) bool { return r.number == number })
-	if i < 0 {
-		c.t.Fatalf("rank %d is not among %v", number, ranks)
-	}
-	return ranks[i].pid
 }
 
 // One rank that is interrupted ends the search of all.
 func TestInterruptOneRank(t *testing.T) {
 	for number := range 2 {
-		c := startSearch(t, launched(t, "2", endless(t, "--json")...)...)
-		send(t, c.pidOf(number), syscall.SIGINT)
-		c.finish()
-		if o := object(t, c); c.code() != 130 || o["reason"] != "interrupted" {
-			t.Errorf("rank %d: exit code %d: %v\n%s", number, c.code(), o, &c.stderr)
+		c := startSearch(t, try.Launched(t, "2", endless(t, "--json")...)...)
+		try.Send(t, c.PIDOf(number), syscall.SIGINT)
+		c.Finish()
+		if o := try.Object(t, c); c.Code() != 130 || o["reason"] != "interrupted" {
+			t.Errorf("rank %d: exit code %d: %v\n%s", number, c.Code(), o, &c.Errors)
 		}
 	}
 }
@@ -84,22 +67,22 @@ func TestInterruptOneRank(t *testing.T) {
 // A rank that is killed ends the job; the others say that they are not complete.
 func TestKillRank(t *testing.T) {
 	for _, number := range []int{0, 2} {
-		c := startSearch(t, launched(t, "3", endless(t, "--json")...)...)
-		pid := c.pidOf(number)
-		send(t, pid, syscall.SIGKILL)
-		c.finish()
+		c := startSearch(t, try.Launched(t, "3", endless(t, "--json")...)...)
+		pid := c.PIDOf(number)
+		try.Send(t, pid, syscall.SIGKILL)
+		c.Finish()
 		for _, want := range []string{
 			fmt.Sprintf("farhash run: rank %d (pid %d) was killed by signal 9", number, pid),
 			fmt.Sprintf("farhash: rank %d was lost", number), "nothing was saved",
 		} {
-			if c.code() != exitLost || !strings.Contains(c.stderr.String(), want) {
-				t.Errorf("exit code %d, want 4 and %q: %s", c.code(), want, &c.stderr)
+			if c.Code() != cli.ExitLost || !strings.Contains(c.Errors.String(), want) {
+				t.Errorf("exit code %d, want 4 and %q: %s", c.Code(), want, &c.Errors)
 			}
 		}
 		if number == 0 {
 			continue // it would have printed the answer
 		}
-		if o := object(t, c); o["complete"] != false || o["reason"] != "rank lost" ||
+		if o := try.Object(t, c); o["complete"] != false || o["reason"] != "rank lost" ||
 			!reflect.DeepEqual(o["lostRanks"], []any{2.}) {
 			t.Errorf("rank %d: %v", number, o)
 		}
@@ -108,7 +91,7 @@ func TestKillRank(t *testing.T) {
 
 // A doctor that a signal ends leaves no memory behind.
 func TestInterruptDoctor(t *testing.T) {
-	c := newCommand(t, "doctor")
+	c := try.New(t, "doctor")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,16 +99,16 @@ func TestInterruptDoctor(t *testing.T) {
 	window := fmt.Sprintf("/dev/shm/farhash.*.doctor-%d.*.w0", pid)
 	for { // it is there for a moment only
 		if made, _ := filepath.Glob(window); len(made) > 0 {
-			send(t, pid, syscall.SIGTERM)
-			c.finish()
-			if c.code() != exitTerminate {
-				t.Errorf("exit code %d: %s", c.code(), &c.stderr)
+			try.Send(t, pid, syscall.SIGTERM)
+			c.Finish()
+			if c.Code() != cli.ExitTerminate {
+				t.Errorf("exit code %d: %s", c.Code(), &c.Errors)
 			}
 			break
 		}
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if err == nil && len(line) == 0 { // it has ended
-			c.finish()
+			c.Finish()
 			t.Skip("the window was closed before it was seen")
 		}
 	}
@@ -144,17 +127,17 @@ func TestInterruptBench(t *testing.T) {
 		if form != "" {
 			args = append(args, form)
 		}
-		c := startUntil(t, "kv, get", args...)
-		send(t, c.Process.Pid, syscall.SIGINT)
-		if c.finish(); c.code() != exitInterrupt || !strings.Contains(c.stdout.String(), mark) {
-			t.Errorf("%q: exit code %d, no %q in\n%s%s", args, c.code(), mark, &c.stdout,
-				&c.stderr)
+		c := try.StartUntil(t, "kv, get", args...)
+		try.Send(t, c.Process.Pid, syscall.SIGINT)
+		if c.Finish(); c.Code() != cli.ExitInterrupt || !strings.Contains(c.Out.String(), mark) {
+			t.Errorf("%q: exit code %d, no %q in\n%s%s", args, c.Code(), mark, &c.Out,
+				&c.Errors)
 		}
 	}
 }
 
-// columns is the width of a terminal, less than the progress would like.
-const columns = 64
+// terminalColumns is the width of a terminal, less than the progress would like.
+const terminalColumns = 64
 
 // openTerminal returns the two sides of a new terminal.
 func openTerminal(t *testing.T) (screen, terminal *os.File) {
@@ -172,7 +155,7 @@ func openTerminal(t *testing.T) (screen, terminal *os.File) {
 	if err != nil {
 		t.Skipf("name of the terminal: %v", err)
 	}
-	size := &unix.Winsize{Row: 25, Col: columns}
+	size := &unix.Winsize{Row: 25, Col: terminalColumns}
 	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, size); err != nil {
 		t.Skipf("size of the terminal: %v", err)
 	}
@@ -209,7 +192,7 @@ func onScreen(t *testing.T, text string) string {
 			}
 			at++
 		}
-		if at > columns {
+		if at > terminalColumns {
 			t.Errorf("line longer than the terminal: %q", piece)
 		}
 	}
@@ -219,7 +202,7 @@ func onScreen(t *testing.T, text string) string {
 // On a terminal the progress is one line, written over and taken away at the end.
 func TestProgressOnTerminal(t *testing.T) {
 	screen, terminal := openTerminal(t)
-	c := newCommand(t, endless(t, "-n", "2")...)
+	c := try.New(t, endless(t, "-n", "2")...)
 	c.Stderr = terminal
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -232,13 +215,13 @@ func TestProgressOnTerminal(t *testing.T) {
 		shown.Write(buf[:n])
 		if !sent && strings.Count(shown.String(), "states/s") >= 2 {
 			sent = true
-			send(t, c.Process.Pid, syscall.SIGINT)
+			try.Send(t, c.Process.Pid, syscall.SIGINT)
 		}
 		if err != nil { // EIO: the other side is closed
 			break
 		}
 	}
-	c.finish()
+	c.Finish()
 	plan, rest, _ := strings.Cut(shown.String(), "\n")
 	if !strings.HasPrefix(plan, "plan: up to 4.0 GiB") || strings.Contains(rest, "\n") ||
 		!strings.Contains(rest, "states") || !strings.Contains(rest, " waiting") {
@@ -247,8 +230,8 @@ func TestProgressOnTerminal(t *testing.T) {
 	if left := onScreen(t, rest); strings.TrimSpace(left) != "" {
 		t.Errorf("left on the screen: %q", left)
 	}
-	if c.code() != 130 || !strings.Contains(c.stdout.String(), "INCOMPLETE") {
-		t.Errorf("exit code %d, %s", c.code(), &c.stdout)
+	if c.Code() != 130 || !strings.Contains(c.Out.String(), "INCOMPLETE") {
+		t.Errorf("exit code %d, %s", c.Code(), &c.Out)
 	}
 }
 
@@ -257,30 +240,12 @@ func TestInterruptSymbolic(t *testing.T) {
 	path := family(t, "kanban", "2000") // its lists are long
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		c := startSearch(t, "explore", path, "--engine", "symbolic", "--json", "--mem", "1GiB")
-		send(t, c.Process.Pid, s)
-		c.finish()
-		if o := object(t, c); c.code() != code || o["complete"] != false || o["states"] != nil ||
+		try.Send(t, c.Process.Pid, s)
+		c.Finish()
+		if o := try.Object(t, c); c.Code() != code || o["complete"] != false ||
+			o["states"] != nil ||
 			o["reason"] != "interrupted" {
-			t.Errorf("%v: exit code %d: %v\n%s", s, c.code(), o, &c.stderr)
+			t.Errorf("%v: exit code %d: %v\n%s", s, c.Code(), o, &c.Errors)
 		}
-	}
-}
-
-// TestCaughtSignal: the context ends at the first signal, and says which one it was.
-func TestCaughtSignal(t *testing.T) {
-	ctx, caught := catchSignals(context.Background())
-	if caught() != nil {
-		t.Errorf("%v before any", caught())
-	}
-	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	<-ctx.Done()
-	if caught() != syscall.SIGTERM || interruptCode(caught) != exitTerminate {
-		t.Errorf("%v", caught())
-	}
-	var exit *exitError
-	if err := interrupted(caught, "x"); !errors.As(err, &exit) || exit.code != exitTerminate {
-		t.Errorf("%v", err)
 	}
 }

@@ -3,38 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
 )
-
-// jsonForm is the value of --json: empty, an object, or lines before it.
-type jsonForm string
-
-const (
-	jsonObject jsonForm = "object"
-	jsonLines  jsonForm = "lines"
-)
-
-func (j *jsonForm) String() string { return string(*j) }
-func (*jsonForm) Type() string     { return "FORM" }
-
-func (j *jsonForm) Set(text string) error {
-	switch text {
-	case string(jsonObject), string(jsonLines):
-		*j = jsonForm(text)
-	case "true":
-		*j = jsonObject
-	case "false":
-		*j = ""
-	default:
-		return errors.New("neither object nor lines")
-	}
-	return nil
-}
 
 // stream prints answers of a search that runs, so that a process that is killed has given them.
 type stream struct {
@@ -56,7 +31,7 @@ func (f *exploreFlags) stream(net *petri.Net, asked int) *stream {
 
 // answered prints an answer, where lines are asked for.
 func (s *stream) answered(_ int, a packing.Answer) {
-	lines := s.f.mcc || s.f.json == jsonLines
+	lines := s.f.mcc || s.f.json == cli.JSONLines
 	s.show.knows(lines)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +47,7 @@ func (s *stream) write(p propertyAnswer) error {
 	} else if err := json.NewEncoder(&line).Encode(p); err != nil {
 		return fmt.Errorf("printing an answer: %w", err)
 	}
-	out, err := openStdout()
+	out, err := cli.Stdout()
 	if err == nil {
 		_, err = out.Write(line.Bytes())
 	}

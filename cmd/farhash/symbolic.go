@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/statespace/explore"
@@ -25,7 +26,7 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Sig
 	net *petri.Net, mem uint64, properties []property.Property) error {
 	for _, p := range properties {
 		if p.Kind == property.Temporal { // on each rank: none of them could wait for an answer
-			return usage(fmt.Errorf("--engine symbolic: %w",
+			return cli.Usage(fmt.Errorf("--engine symbolic: %w",
 				&diagram.UnsupportedError{Property: p}))
 		}
 	}
@@ -65,9 +66,9 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Sig
 // noAnswer is the exit code of a rank that had no part in a search without an answer.
 func noAnswer(ctx context.Context, caught func() os.Signal) error {
 	if ctx.Err() != nil {
-		return &exitError{code: interruptCode(caught)}
+		return &cli.ExitError{Code: cli.InterruptCode(caught)}
 	}
-	return &exitError{code: exitIncomplete}
+	return &cli.ExitError{Code: cli.ExitIncomplete}
 }
 
 // memoryOfRank is what one of the ranks that search may take, of the memory of all ranks, or of
@@ -76,7 +77,7 @@ func memoryOfRank(share diagram.Share, mem uint64) (uint64, error) {
 	if mem > 0 {
 		return mem / uint64(share.All), nil
 	}
-	mem, err := memoryFor(0)
+	mem, err := cli.Memory(0)
 	return mem / uint64(share.Here), err
 }
 
@@ -90,28 +91,28 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 	full, unsupported := (*symbolic.FullError)(nil), (*diagram.UnsupportedError)(nil)
 	switch {
 	case errors.As(err, &unsupported):
-		return usage(fmt.Errorf("--engine symbolic: %w", err))
+		return cli.Usage(fmt.Errorf("--engine symbolic: %w", err))
 	case err != nil && ctx.Err() != nil, // another rank may have had memory left
 		errors.Is(err, diagram.ErrInterrupted):
-		a.Reason, code = string(explore.Interrupted), interruptCode(caught)
+		a.Reason, code = string(explore.Interrupted), cli.InterruptCode(caught)
 	case errors.As(err, &full):
-		a.Reason, code = string(explore.MemoryFull), exitIncomplete
+		a.Reason, code = string(explore.MemoryFull), cli.ExitIncomplete
 		a.detail = fmt.Sprintf("%s in use; give more by --mem, or take --engine explicit",
 			plural.Of(int(full.Nodes), "node"))
 	case err != nil:
 		return err
 	}
 	if f.silent {
-		return &exitError{code: code}
+		return &cli.ExitError{Code: code}
 	}
 	a.takeSets(net, res, properties)
 	switch {
 	case a.full:
-		code = exitIncomplete
+		code = cli.ExitIncomplete
 	case a.TracesCut:
-		code = interruptCode(caught)
+		code = cli.InterruptCode(caught)
 	}
-	out, err := openStdout()
+	out, err := cli.Stdout()
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 	if err != nil || code == 0 {
 		return err
 	}
-	return &exitError{code: code}
+	return &cli.ExitError{Code: code}
 }
 
 // takeSets takes the numbers of a symbolic result, or of none, which leaves the properties unknown.

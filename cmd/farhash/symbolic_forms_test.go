@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/diagram"
 	"github.com/farhash/farhash/statespace/petri/property"
@@ -44,8 +46,8 @@ func TestSymbolicForms(t *testing.T) {
 		var mcc, text bytes.Buffer
 		c.a.printMCC(&mcc)
 		c.a.printText(&text)
-		outcome{stdout: mcc.String()}.has(t, 0, c.mcc...)
-		outcome{stdout: text.String()}.has(t, 0, c.text...)
+		try.Outcome{Out: mcc.String()}.Has(t, 0, c.mcc...)
+		try.Outcome{Out: text.String()}.Has(t, 0, c.text...)
 	}
 }
 
@@ -66,33 +68,33 @@ func TestFinishSymbolic(t *testing.T) {
 		code int
 	}{
 		"complete":         {t.Context(), res(nil), nil, 0},
-		"memory full":      {t.Context(), nil, &symbolic.FullError{Nodes: 7}, exitIncomplete},
-		"not supported":    {t.Context(), nil, &diagram.UnsupportedError{}, exitUsage},
-		"interrupted":      {stopped, nil, context.Canceled, exitInterrupt},
-		"both":             {stopped, nil, &symbolic.FullError{Nodes: 7}, exitInterrupt},
-		"on another host":  {t.Context(), nil, diagram.ErrInterrupted, exitInterrupt},
-		"another failure":  {t.Context(), nil, errors.New("x"), exitFailure},
-		"traces, memory":   {t.Context(), res(&symbolic.FullError{}), nil, exitIncomplete},
-		"traces, a signal": {stopped, res(context.Canceled), nil, exitInterrupt},
+		"memory full":      {t.Context(), nil, &symbolic.FullError{Nodes: 7}, cli.ExitIncomplete},
+		"not supported":    {t.Context(), nil, &diagram.UnsupportedError{}, cli.ExitUsage},
+		"interrupted":      {stopped, nil, context.Canceled, cli.ExitInterrupt},
+		"both":             {stopped, nil, &symbolic.FullError{Nodes: 7}, cli.ExitInterrupt},
+		"on another host":  {t.Context(), nil, diagram.ErrInterrupted, cli.ExitInterrupt},
+		"another failure":  {t.Context(), nil, errors.New("x"), cli.ExitFailure},
+		"traces, memory":   {t.Context(), res(&symbolic.FullError{}), nil, cli.ExitIncomplete},
+		"traces, a signal": {stopped, res(context.Canceled), nil, cli.ExitInterrupt},
 	} {
-		out := writeFile(t, "out", "")
+		out := try.File(t, "out", "")
 		file, err := os.OpenFile(out, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		stdout := os.Stdout
 		os.Stdout = file
-		f := &exploreFlags{json: jsonObject}
+		f := &exploreFlags{json: cli.JSONObject}
 		err = f.finishSymbolic(c.ctx, caught, net, properties, nil, c.res, c.err)
 		os.Stdout = stdout
 		code := 0
-		if exit := (*exitError)(nil); errors.As(err, &exit) {
-			code = exit.code
+		if exit := (*cli.ExitError)(nil); errors.As(err, &exit) {
+			code = exit.Code
 		} else if err != nil {
-			code = exitFailure
+			code = cli.ExitFailure
 		}
 		text, readErr := os.ReadFile(out)
-		silent := c.code == exitUsage || c.code == exitFailure
+		silent := c.code == cli.ExitUsage || c.code == cli.ExitFailure
 		if code != c.code || readErr != nil || (len(text) == 0) != silent {
 			t.Errorf("%s: exit code %d, want %d: %v %s", what, code, c.code, err, text)
 		}
@@ -113,35 +115,33 @@ func TestSymbolicMemory(t *testing.T) {
 	if mem, err := memoryOfRank(share, 400); mem != 100 || err != nil {
 		t.Errorf("a rank of 4 has %d of 400 bytes, %v", mem, err)
 	}
-	all, err := memoryFor(0)
+	all, err := cli.Memory(0)
 	mem, ofErr := memoryOfRank(share, 0)
 	if err != nil || ofErr != nil || mem < all/4 || mem > all/4*3 {
 		t.Errorf("a rank of 2 here has %d of %d bytes, %v %v", mem, all, err, ofErr)
-	}
-	if mem, err := memoryFor(7); mem != 7 || err != nil {
-		t.Errorf("%d of 7 bytes, %v", mem, err)
 	}
 }
 
 // A question of paths is refused before the ranks of a symbolic search divide themselves: those
 // that have no part in it would wait for an answer, and end with exit code 0 without one.
 func TestSymbolicRefusesPaths(t *testing.T) {
-	path := writeFile(t, "net.pnml", twoAtATime)
-	file := writeFile(t, "paths.xml", `<property-set><property><id>p</id><formula><all-paths><next>
+	path := try.File(t, "net.pnml", twoAtATime)
+	file := try.File(t, "paths.xml", `<property-set><property><id>p</id><formula><all-paths><next>
 		<true/></next></all-paths></formula></property></property-set>`)
-	refusedHere(t, exitUsage, "--engine symbolic: p is not answered symbolically", "explore", path,
+	try.Refused(t, cli.ExitUsage, "--engine symbolic: p is not answered symbolically", "explore",
+		path,
 		"-n", "4", "-q", "--engine", "symbolic", "--properties", file)
 }
 
 // A rank that had no part in a search which found no answer does not end as if there were one.
 func TestNoAnswer(t *testing.T) {
-	stopped, stop := context.WithCancelCause(t.Context())
-	stop(caughtSignal{syscall.SIGTERM})
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
 	signal := func() os.Signal { return syscall.SIGTERM }
-	for ctx, want := range map[context.Context]int{t.Context(): exitIncomplete,
-		stopped: exitTerminate} {
-		exit := (*exitError)(nil)
-		if err := noAnswer(ctx, signal); !errors.As(err, &exit) || exit.code != want {
+	for ctx, want := range map[context.Context]int{t.Context(): cli.ExitIncomplete,
+		stopped: cli.ExitTerminate} {
+		exit := (*cli.ExitError)(nil)
+		if err := noAnswer(ctx, signal); !errors.As(err, &exit) || exit.Code != want {
 			t.Errorf("%v, want exit code %d", err, want)
 		}
 	}

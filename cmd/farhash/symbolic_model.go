@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/statespace/explore"
@@ -35,8 +36,9 @@ func newSymbolic() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "symbolic FILE",
 		Short: "Count the reachable states of a model of list or binary decision diagrams",
-		Args: oneArg("FILE", "the model to explore, .ldd or .bdd; for example: farhash symbolic "+
-			"collision.4.ldd"),
+		Args: cli.OneArg("FILE",
+			"the model to explore, .ldd or .bdd; for example: farhash symbolic "+
+				"collision.4.ldd"),
 		ValidArgsFunction: completeModels,
 		Long: `Counts all states that the model in FILE can reach, exactly. A model is an initial
 set of states and relations that say which states follow, all as decision diagrams. FILE,
@@ -74,7 +76,7 @@ When memory is full nothing is known, and the exit code is 3. After Ctrl-C or SI
 	for _, s := range symbolic.Strategies() {
 		names = append(names, string(s))
 	}
-	completeFlags(cmd, map[string][]cobra.Completion{"strategy": names})
+	cli.CompleteFlags(cmd, map[string][]cobra.Completion{"strategy": names})
 	return cmd
 }
 
@@ -106,13 +108,14 @@ func (f *modelFileFlags) options() (opts model.Options, err error) {
 	if f.mem == "" {
 		left, err := memory.Now()
 		if err != nil {
-			return opts, failure(fmt.Errorf("how much memory there is cannot be found (%w); give "+
-				"--mem", err))
+			return opts,
+				cli.Failure(fmt.Errorf("how much memory there is cannot be found (%w); give "+
+					"--mem", err))
 		}
 		opts.MaxBytes = left.Bytes / 5 * 4
 		return opts, nil
 	}
-	if opts.MaxBytes, err = parseBytes("--mem", f.mem); err != nil {
+	if opts.MaxBytes, err = cli.ParseBytes("--mem", f.mem); err != nil {
 		return opts, err
 	}
 	if opts.MaxBytes < 2*symbolic.MinBytes {
@@ -127,21 +130,21 @@ func (f *modelFileFlags) options() (opts model.Options, err error) {
 func (f *modelFileFlags) run(ctx context.Context, path string) error {
 	opts, err := f.options()
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
-	out, err := openStdout()
+	out, err := cli.Stdout()
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(inputFile(path)); err == nil && info.IsDir() {
+	if info, err := os.Stat(cli.InputFile(path)); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder; name one model in it, such as %s", path,
 			filepath.Join(path, "model.ldd"))
 	}
-	m, err := model.ReadFile(inputFile(path), int64(opts.MaxBytes/4))
+	m, err := model.ReadFile(cli.InputFile(path), int64(opts.MaxBytes/4))
 	if err != nil {
 		return err
 	}
-	ctx, caught := catchSignals(ctx) // until here a signal ends the program
+	ctx, caught := cli.CatchSignals(ctx) // until here a signal ends the program
 	if !f.quiet {
 		strategy := f.strategy
 		if strategy == "" {
@@ -156,11 +159,11 @@ func (f *modelFileFlags) run(ctx context.Context, path string) error {
 	code, full := 0, (*symbolic.FullError)(nil)
 	switch {
 	case errors.As(err, &full):
-		a.Reason, code = string(explore.MemoryFull), exitIncomplete
+		a.Reason, code = string(explore.MemoryFull), cli.ExitIncomplete
 		a.detail = fmt.Sprintf(": %s in use; give more by --mem",
 			plural.Of(int(full.Nodes), "node"))
 	case err != nil && ctx.Err() != nil:
-		a.Reason, code = string(explore.Interrupted), interruptCode(caught)
+		a.Reason, code = string(explore.Interrupted), cli.InterruptCode(caught)
 	case err != nil:
 		return fmt.Errorf("%s: %w", path, err)
 	default:
@@ -169,7 +172,7 @@ func (f *modelFileFlags) run(ctx context.Context, path string) error {
 	if err := a.print(out, f.json); err != nil || code == 0 {
 		return err
 	}
-	return &exitError{code: code}
+	return &cli.ExitError{Code: code}
 }
 
 // modelAnswer is what farhash symbolic prints. The fields are named as in --json.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 )
 
 // TestSymbolicModelInterrupted: Ctrl-C ends it, and says so.
@@ -12,9 +14,9 @@ func TestSymbolicModelInterrupted(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	c.finish()
-	if text := c.stdout.String(); c.code() != exitInterrupt ||
+	c.Finish()
+	if text := c.Out.String(); c.Code() != cli.ExitInterrupt ||
 		!strings.Contains(text, "INCOMPLETE: interrupted\n") {
-		t.Errorf("exit code %d, %s", c.code(), text)
+		t.Errorf("exit code %d, %s", c.Code(), text)
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
 
 // doubled writes a model of 2n integers, all 0 first. A relation for each i sets integers i and n+i
@@ -52,24 +55,24 @@ var modelKeys = []string{"bytes", "complete", "deadlocks", "engine", "format", "
 // TestSymbolicModel: what is printed of 2^8 states, by all strategies.
 func TestSymbolicModel(t *testing.T) {
 	path := doubled(t, 8)
-	c := execute(t, "symbolic", path, "--deadlocks")
-	text := c.stdout.String()
+	c := try.Run(t, "symbolic", path, "--deadlocks")
+	text := c.Out.String()
 	for _, want := range []string{"doubled.ldd: 16 integers, 8 relations\nstates     256\n" +
 		"deadlocks  1\n", "\nnodes      1020   of the set; "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)
 		}
 	}
-	if plan := c.stderr.String(); c.code() != 0 || !strings.HasPrefix(plan, "plan: up to ") ||
+	if plan := c.Errors.String(); c.Code() != 0 || !strings.HasPrefix(plan, "plan: up to ") ||
 		!strings.HasSuffix(plan, ", by loops and saturation at the same time\n") {
-		t.Errorf("exit code %d, stderr %q", c.code(), plan)
+		t.Errorf("exit code %d, stderr %q", c.Code(), plan)
 	}
 	for _, strategy := range []string{"loops", "saturation"} {
-		c := execute(t, "symbolic", path, "--json", "--quiet", "--strategy", strategy)
-		o := object(t, c)
-		if c.stderr.Len() > 0 || o["states"] != 256.0 || o["strategy"] != strategy ||
+		c := try.Run(t, "symbolic", path, "--json", "--quiet", "--strategy", strategy)
+		o := try.Object(t, c)
+		if c.Errors.Len() > 0 || o["states"] != 256.0 || o["strategy"] != strategy ||
 			o["complete"] != true || o["format"] != "ldd" || o["deadlocks"] != nil {
-			t.Errorf("%s: %v, stderr %q", strategy, o, &c.stderr)
+			t.Errorf("%s: %v, stderr %q", strategy, o, &c.Errors)
 		}
 		for _, key := range modelKeys {
 			if _, there := o[key]; !there || len(o) != len(modelKeys) {
@@ -88,29 +91,29 @@ func TestSymbolicModelRefused(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitUsage, "FILE is missing", nil},
-		{exitUsage, "--strategy must be saturation or loops", []string{path,
+		{cli.ExitUsage, "FILE is missing", nil},
+		{cli.ExitUsage, "--strategy must be saturation or loops", []string{path,
 			"--strategy", "dfs"}},
-		{exitUsage, "--mem must be 2.0 MiB or more, not 1MiB", []string{path, "--mem", "1MiB"}},
-		{exitUsage, "is no size", []string{path, "--mem", "much"}},
-		{exitFailure, "is a folder; name one model in it", []string{filepath.Dir(path)}},
-		{exitFailure, "no such file", []string{path + "x"}},
-		{exitFailure, "at byte ", []string{family(t, "philosophers", "3")}},
+		{cli.ExitUsage, "--mem must be 2.0 MiB or more, not 1MiB", []string{path, "--mem", "1MiB"}},
+		{cli.ExitUsage, "is no size", []string{path, "--mem", "much"}},
+		{cli.ExitFailure, "is a folder; name one model in it", []string{filepath.Dir(path)}},
+		{cli.ExitFailure, "no such file", []string{path + "x"}},
+		{cli.ExitFailure, "at byte ", []string{family(t, "philosophers", "3")}},
 	} {
-		got := execute(t, append([]string{"symbolic"}, c.args...)...)
-		if got.code() != c.code || !strings.Contains(got.stderr.String(), c.says) {
-			t.Errorf("%q: exit code %d, stderr %q", c.args, got.code(), &got.stderr)
+		got := try.Run(t, append([]string{"symbolic"}, c.args...)...)
+		if got.Code() != c.code || !strings.Contains(got.Errors.String(), c.says) {
+			t.Errorf("%q: exit code %d, stderr %q", c.args, got.Code(), &got.Errors)
 		}
 	}
-	c := execute(t, "symbolic", path, "--mem", "4MiB", "--json")
-	o := object(t, c)
-	if c.code() != exitIncomplete || o["complete"] != false || o["states"] != nil ||
+	c := try.Run(t, "symbolic", path, "--mem", "4MiB", "--json")
+	o := try.Object(t, c)
+	if c.Code() != cli.ExitIncomplete || o["complete"] != false || o["states"] != nil ||
 		o["reason"] != "memory full" {
-		t.Errorf("without memory: exit code %d, %v", c.code(), o)
+		t.Errorf("without memory: exit code %d, %v", c.Code(), o)
 	}
-	c = execute(t, "symbolic", path, "--mem", "4MiB", "--strategy", "loops")
-	if text := c.stdout.String(); c.code() != exitIncomplete ||
+	c = try.Run(t, "symbolic", path, "--mem", "4MiB", "--strategy", "loops")
+	if text := c.Out.String(); c.Code() != cli.ExitIncomplete ||
 		!strings.Contains(text, "INCOMPLETE: memory full: ") || strings.Contains(text, "states") {
-		t.Errorf("without memory: exit code %d, %s", c.code(), text)
+		t.Errorf("without memory: exit code %d, %s", c.Code(), text)
 	}
 }

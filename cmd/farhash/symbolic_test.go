@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/statespace/petri"
 )
 
@@ -42,7 +44,7 @@ func TestSymbolicJSON(t *testing.T) {
 // TestSymbolicText: what is printed of 3^200 states.
 func TestSymbolicText(t *testing.T) {
 	path := family(t, "philosophers", "200")
-	c := execute(t, "explore", path, "--engine", "symbolic", "--always",
+	c := try.Run(t, "explore", path, "--engine", "symbolic", "--always",
 		"tokens(Eat_1, Eat_2) <= 1", "--sometimes", "deadlock", "--bound",
 		"tokens(Eat_1, Eat_3)", "--examination", "OneSafe")
 	states := new(big.Int).Exp(big.NewInt(3), big.NewInt(200), nil)
@@ -52,19 +54,19 @@ func TestSymbolicText(t *testing.T) {
 		"max tokens in a marking  400\n", "\nalways tokens(Eat_1, Eat_2) <= 1  true\n",
 		"\nsometimes deadlock                true\n",
 		"\nbound tokens(Eat_1, Eat_3)        2\n", "OneSafe                           true\n"} {
-		if !strings.Contains(c.stdout.String(), want) {
-			t.Errorf("%q is not in:\n%s", want, &c.stdout)
+		if !strings.Contains(c.Out.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, &c.Out)
 		}
 	}
-	if text := c.stderr.String(); c.code() != 0 || strings.Count(text, "\n") != 1 ||
+	if text := c.Errors.String(); c.Code() != 0 || strings.Count(text, "\n") != 1 ||
 		!strings.HasPrefix(text, "plan: up to ") {
-		t.Errorf("exit code %d, stderr %q", c.code(), text)
+		t.Errorf("exit code %d, stderr %q", c.Code(), text)
 	}
-	c = execute(t, "explore", path, "--engine", "symbolic", "--quiet", "--mcc")
+	c = try.Run(t, "explore", path, "--engine", "symbolic", "--quiet", "--mcc")
 	if want := fmt.Sprintf("STATE_SPACE STATES %v TECHNIQUES DECISION_DIAGRAMS "+
-		"PARALLEL_PROCESSING\n", states); c.code() != 0 || c.stderr.Len() > 0 ||
-		!strings.HasPrefix(c.stdout.String(), want) {
-		t.Errorf("exit code %d, stderr %q, stdout %s", c.code(), &c.stderr, &c.stdout)
+		"PARALLEL_PROCESSING\n", states); c.Code() != 0 || c.Errors.Len() > 0 ||
+		!strings.HasPrefix(c.Out.String(), want) {
+		t.Errorf("exit code %d, stderr %q, stdout %s", c.Code(), &c.Errors, &c.Out)
 	}
 }
 
@@ -89,10 +91,10 @@ func TestSymbolicTrace(t *testing.T) {
 		{reached + "a marking that shows always tokens(Eat_1) = 0, ", []string{path,
 			"--always", "tokens(Eat_1) = 0", "--trace", "witness"}},
 	} {
-		run := execute(t, append([]string{"explore", "-q", "--engine", "symbolic"}, c.args...)...)
-		if run.code() != 0 || !strings.Contains(run.stdout.String(), c.want) {
-			t.Errorf("%q: exit code %d, %q is not in:\n%s%s", c.args, run.code(), c.want,
-				&run.stdout, &run.stderr)
+		run := try.Run(t, append([]string{"explore", "-q", "--engine", "symbolic"}, c.args...)...)
+		if run.Code() != 0 || !strings.Contains(run.Out.String(), c.want) {
+			t.Errorf("%q: exit code %d, %q is not in:\n%s%s", c.args, run.Code(), c.want,
+				&run.Out, &run.Errors)
 		}
 	}
 	o := exploreJSON(t, "explore", path, "--engine", "symbolic", "--trace", "deadlock", "--json")
@@ -137,11 +139,11 @@ func TestSymbolicTraces(t *testing.T) {
 			t.Errorf("%s ranks: %v", ranks, o)
 		}
 	}
-	c := execute(t, "explore", path, "-q", "--engine", "symbolic", "--trace", "witness", "--bound",
+	c := try.Run(t, "explore", path, "-q", "--engine", "symbolic", "--trace", "witness", "--bound",
 		sum)
 	want := reached + "a marking that shows bound " + sum + " = 2, "
-	if c.code() != 0 || !strings.Contains(c.stdout.String(), want) {
-		t.Errorf("exit code %d, %s%s", c.code(), &c.stdout, &c.stderr)
+	if c.Code() != 0 || !strings.Contains(c.Out.String(), want) {
+		t.Errorf("exit code %d, %s%s", c.Code(), &c.Out, &c.Errors)
 	}
 }
 
@@ -171,22 +173,22 @@ func replayed(t *testing.T, net *petri.Net, firings []any) map[string]any {
 func TestSymbolicRanks(t *testing.T) {
 	path := family(t, "philosophers", "40")
 	for _, args := range [][]string{{"explore", path, "-n", "5"},
-		launched(t, "3", "explore", path)} {
-		c := execute(t, append(args, "--engine", "symbolic", "--trace", "deadlock")...)
-		if text := c.stdout.String(); c.code() != 0 ||
+		try.Launched(t, "3", "explore", path)} {
+		c := try.Run(t, append(args, "--engine", "symbolic", "--trace", "deadlock")...)
+		if text := c.Out.String(); c.Code() != 0 ||
 			strings.Count(text, "states                   12157665459056928801\n") != 1 ||
 			strings.Count(text, reached+"a deadlock") != 1 ||
-			!strings.Contains(c.stderr.String(), " ranks, by other orders and strategies") {
-			t.Errorf("%q: exit code %d, %s%s", args, c.code(), text, &c.stderr)
+			!strings.Contains(c.Errors.String(), " ranks, by other orders and strategies") {
+			t.Errorf("%q: exit code %d, %s%s", args, c.Code(), text, &c.Errors)
 		}
 	}
 	full := family(t, "rwmutex", "60")
 	for _, args := range [][]string{{"explore", full, "-n", "2"},
-		launched(t, "2", "explore", full)} {
-		c := execute(t, append(args, "--engine", "symbolic", "--mem", "4MiB")...)
-		if text := c.stdout.String(); c.code() != exitIncomplete ||
+		try.Launched(t, "2", "explore", full)} {
+		c := try.Run(t, append(args, "--engine", "symbolic", "--mem", "4MiB")...)
+		if text := c.Out.String(); c.Code() != cli.ExitIncomplete ||
 			strings.Count(text, "INCOMPLETE: memory full: ") != 1 {
-			t.Errorf("%q: exit code %d, %s%s", args, c.code(), text, &c.stderr)
+			t.Errorf("%q: exit code %d, %s%s", args, c.Code(), text, &c.Errors)
 		}
 	}
 }
@@ -197,22 +199,22 @@ func TestSymbolicRefused(t *testing.T) {
 	path := family(t, "rwmutex", "60")
 	for _, flags := range [][]string{{"--order", "any"}, {"--checkpoint", "x"},
 		{"--resume", "x"}, {"--encoding", "word"}, {"--check"}} {
-		c := execute(t, append([]string{"explore", path, "--engine", "symbolic"}, flags...)...)
-		if c.code() != exitUsage || !strings.Contains(c.stderr.String(), "--engine symbolic") {
-			t.Errorf("%q: exit code %d, stderr %q", flags, c.code(), &c.stderr)
+		c := try.Run(t, append([]string{"explore", path, "--engine", "symbolic"}, flags...)...)
+		if c.Code() != cli.ExitUsage || !strings.Contains(c.Errors.String(), "--engine symbolic") {
+			t.Errorf("%q: exit code %d, stderr %q", flags, c.Code(), &c.Errors)
 		}
 	}
-	c := execute(t, "explore", path, "--engine", "symbolic", "--mem", "4MiB", "--json",
+	c := try.Run(t, "explore", path, "--engine", "symbolic", "--mem", "4MiB", "--json",
 		"--sometimes", "deadlock")
-	o := object(t, c)
+	o := try.Object(t, c)
 	known := o["properties"].([]any)[0].(map[string]any)["answer"]
-	if c.code() != exitIncomplete || o["complete"] != false || o["states"] != nil ||
+	if c.Code() != cli.ExitIncomplete || o["complete"] != false || o["states"] != nil ||
 		o["reason"] != "memory full" || known != nil {
-		t.Errorf("without memory: exit code %d, %v", c.code(), o)
+		t.Errorf("without memory: exit code %d, %v", c.Code(), o)
 	}
-	c = execute(t, "explore", path, "--engine", "symbolic", "--mem", "4MiB")
-	if text := c.stdout.String(); c.code() != exitIncomplete ||
+	c = try.Run(t, "explore", path, "--engine", "symbolic", "--mem", "4MiB")
+	if text := c.Out.String(); c.Code() != cli.ExitIncomplete ||
 		!strings.Contains(text, "INCOMPLETE: memory full: ") || strings.Contains(text, "states") {
-		t.Errorf("without memory: exit code %d, %s", c.code(), text)
+		t.Errorf("without memory: exit code %d, %s", c.Code(), text)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash/cache"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma/file"
@@ -61,7 +62,7 @@ func newTables() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tables [DIR]",
 		Short: "List the tables that have names",
-		Args:  optionalArg("DIR"),
+		Args:  cli.OptionalArg("DIR"),
 		Long: `Lists the sets, caches and maps in a directory, /dev/shm by default, that programs
 open by name (kv.Open in Go, farhash.Map.open in Python, farhash_map_open in C): how
 many entries each has, which memory it takes and may take, and how many processes have
@@ -78,7 +79,7 @@ and, where a table could not be opened, error.`,
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			ctx, _ := catchSignals(cmd.Context())
+			ctx, _ := cli.CatchSignals(cmd.Context())
 			return listTables(ctx, dir, asJSON, anyOwner, os.Stdout)
 		},
 	}
@@ -152,7 +153,7 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check NAME",
 		Short: "Check a table that has a name",
-		Args: oneArg("NAME", "the name of a table or the path of its file; for example: "+
+		Args: cli.OneArg("NAME", "the name of a table or the path of its file; for example: "+
 			"farhash check /dev/shm/sessions"),
 		Long: `Walks a table that programs open by name, and reports what is broken. Other processes
 may work on it at the same time. A name is a path, or without a slash a file in
@@ -162,7 +163,7 @@ The exit code is 0 if nothing is broken.`,
 		Example: `  farhash check sessions
   farhash check /var/cache/app/results`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			ctx, _ := catchSignals(cmd.Context())
+			ctx, _ := cli.CatchSignals(cmd.Context())
 			return checkTable(ctx, names[0], anyOwner, os.Stdout)
 		},
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma/file"
 	"github.com/farhash/farhash/set"
@@ -43,12 +45,12 @@ func TestTables(t *testing.T) {
 	if err := os.WriteFile(other, []byte("no table"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := newCommand(t, "tables", dir)
+	run := try.New(t, "tables", dir)
 	err = run.Run()
-	out := run.stdout.String()
+	out := run.Out.String()
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if err != nil || len(lines) != 3 {
-		t.Fatalf("%v: %s%s", err, out, &run.stderr)
+		t.Fatalf("%v: %s%s", err, out, &run.Errors)
 	}
 	for i, want := range []string{"name is a entries", "lines set of strings 1 ",
 		"sessions map 2 "} {
@@ -60,15 +62,15 @@ func TestTables(t *testing.T) {
 	if !strings.HasSuffix(lines[2], " 1") || !strings.HasSuffix(lines[1], " 0") {
 		t.Errorf("processes: %s", out)
 	}
-	run = newCommand(t, "check", filepath.Join(dir, "sessions"))
+	run = try.New(t, "check", filepath.Join(dir, "sessions"))
 	err = run.Run()
-	if out := run.stdout.String(); err != nil ||
+	if out := run.Out.String(); err != nil ||
 		!strings.Contains(out, "nothing is broken; a map, 2 entries") {
-		t.Errorf("check: %v: %s%s", err, out, &run.stderr)
+		t.Errorf("check: %v: %s%s", err, out, &run.Errors)
 	}
-	run = newCommand(t, "check", other)
-	if err := run.Run(); err == nil || !strings.Contains(run.stderr.String(), "not a table") {
-		t.Errorf("check of another file: %v: %s", err, &run.stderr)
+	run = try.New(t, "check", other)
+	if err := run.Run(); err == nil || !strings.Contains(run.Errors.String(), "not a table") {
+		t.Errorf("check of another file: %v: %s", err, &run.Errors)
 	}
 }
 
@@ -78,11 +80,11 @@ func TestTablesInForms(t *testing.T) {
 		t.Skip("tables by name need Linux")
 	}
 	dir := t.TempDir()
-	here(t, "tables", dir).has(t, 0, "no tables in "+dir+"\n")
-	if o := here(t, "tables", dir, "--json"); o.code != 0 || o.stdout != "" {
-		t.Errorf("exit code %d, %q", o.code, o.stdout)
+	try.Here(t, "tables", dir).Has(t, 0, "no tables in "+dir+"\n")
+	if o := try.Here(t, "tables", dir, "--json"); o.Code != 0 || o.Out != "" {
+		t.Errorf("exit code %d, %q", o.Code, o.Out)
 	}
-	here(t, "tables", filepath.Join(dir, "none")).has(t, exitFailure, "no such file")
+	try.Here(t, "tables", filepath.Join(dir, "none")).Has(t, cli.ExitFailure, "no such file")
 	name := filepath.Join(dir, "m")
 	m, err := kv.Open(name, kv.Config{MaxBytes: 16 << 20})
 	if err != nil {
@@ -94,9 +96,9 @@ func TestTablesInForms(t *testing.T) {
 		}
 	}
 	var row tableRow
-	o := here(t, "tables", dir, "--json")
-	if err := json.Unmarshal([]byte(o.stdout), &row); err != nil {
-		t.Fatalf("%v: %s", err, o.stdout)
+	o := try.Here(t, "tables", dir, "--json")
+	if err := json.Unmarshal([]byte(o.Out), &row); err != nil {
+		t.Fatalf("%v: %s", err, o.Out)
 	}
 	if row.Path != name || row.Kind != "map" || row.Entries != 3 || row.Processes != 1 ||
 		row.MaxBytes < row.Bytes || row.Bytes == 0 || row.Error != "" {
@@ -105,8 +107,9 @@ func TestTablesInForms(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	here(t, "check", name).has(t, 0, name+": nothing is broken; a map, 3 entries\n")
-	here(t, "check", filepath.Join(dir, "none")).has(t, exitFailure, "farhash: ", "!nothing is")
+	try.Here(t, "check", name).Has(t, 0, name+": nothing is broken; a map, 3 entries\n")
+	try.Here(t, "check", filepath.Join(dir, "none")).Has(t, cli.ExitFailure, "farhash: ",
+		"!nothing is")
 }
 
 // TestTablesBroken: a table that is broken is found by check, and one that cannot be opened is
@@ -128,7 +131,7 @@ func TestTablesBroken(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	here(t, "check", name).has(t, 0, "nothing is broken; a set, 1 entries")
+	try.Here(t, "check", name).Has(t, 0, "nothing is broken; a set, 1 entries")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +152,7 @@ func TestTablesBroken(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	refusedHere(t, exitFailure, name+": ", "check", name)
+	try.Refused(t, cli.ExitFailure, name+": ", "check", name)
 	none := rowOf(t.Context(), file.Info{Path: filepath.Join(dir, "none"), Members: 3},
 		false)
 	if !strings.Contains(none.Error, "no such file") || none.Entries != 0 || none.Processes != 3 {
@@ -177,12 +180,12 @@ func TestTablesOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	const refusal = "it belongs to user 12345; --any-owner opens it"
-	here(t, "tables", dir).has(t, 0, `words\x1b[2J"  set   `+refusal, "!\x1b")
-	here(t, "tables", dir, "--json").has(t, 0, refusal, "!\x1b")
-	here(t, "check", name).has(t, exitFailure, refusal)
+	try.Here(t, "tables", dir).Has(t, 0, `words\x1b[2J"  set   `+refusal, "!\x1b")
+	try.Here(t, "tables", dir, "--json").Has(t, 0, refusal, "!\x1b")
+	try.Here(t, "check", name).Has(t, cli.ExitFailure, refusal)
 	if after, err := os.ReadFile(name); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file has changed: %v", err)
 	}
-	here(t, "tables", dir, "--any-owner").has(t, 0, "set   0  ")
-	here(t, "check", name, "--any-owner").has(t, 0, "nothing is broken")
+	try.Here(t, "tables", dir, "--any-owner").Has(t, 0, "set   0  ")
+	try.Here(t, "check", name, "--any-owner").Has(t, 0, "nothing is broken")
 }

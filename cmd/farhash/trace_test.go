@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
@@ -32,13 +34,13 @@ func TestTracesOfProperties(t *testing.T) {
 		end["Eat_1"] == end["Eat_2"] || len(o["trace"].([]any)) != 2 {
 		t.Errorf("%v", traces)
 	}
-	c := execute(t, asked...)
+	c := try.Run(t, asked...)
 	for _, part := range []string{"\nshortest firing sequence to a marking that shows bound " +
 		"tokens(Eat_1, Eat_2, Eat_3, Eat_4) = 2, 4 firings:\n  begin  ",
 		"\nshortest firing sequence to a marking that shows always tokens(Eat_1) = 0, 2 firings:\n",
 		"\n  end  "} {
-		if text := c.stdout.String(); c.code() != 0 || !strings.Contains(text, part) {
-			t.Errorf("exit code %d, no %q in %s%s", c.code(), part, text, &c.stderr)
+		if text := c.Out.String(); c.Code() != 0 || !strings.Contains(text, part) {
+			t.Errorf("exit code %d, no %q in %s%s", c.Code(), part, text, &c.Errors)
 		}
 	}
 }
@@ -47,11 +49,11 @@ func TestTracesOfProperties(t *testing.T) {
 func TestMarkingInAnyOrder(t *testing.T) {
 	path := family(t, "philosophers", "4")
 	args := []string{"explore", path, "-q", "--trace", "deadlock", "--order", "any"}
-	c := execute(t, args...)
+	c := try.Run(t, args...)
 	want := "\na deadlock, and the way there is not known (--order bfs from the beginning shows " +
 		"one):\n  end  "
-	if c.code() != 0 || !strings.Contains(c.stdout.String(), want) {
-		t.Errorf("exit code %d, %s", c.code(), &c.stdout)
+	if c.Code() != 0 || !strings.Contains(c.Out.String(), want) {
+		t.Errorf("exit code %d, %s", c.Code(), &c.Out)
 	}
 	o := exploreJSON(t, append(args, "--json")...)
 	if tr := o["traces"].([]any)[0].(map[string]any); tr["alone"] != true || o["trace"] != nil ||
@@ -65,11 +67,11 @@ func TestLimits(t *testing.T) {
 	path := family(t, "philosophers", "8")
 	for flag, says := range map[string]string{"--max-depth": "INCOMPLETE: limit reached: the " +
 		"states up to depth 2 were expanded", "--max-states": "and the limit is 2\n"} {
-		c := execute(t, "explore", path, "-q", flag, "2")
-		if c.code() != exitIncomplete || !strings.Contains(c.stdout.String(), says) {
-			t.Errorf("%s: exit code %d, %s", flag, c.code(), &c.stdout)
+		c := try.Run(t, "explore", path, "-q", flag, "2")
+		if c.Code() != cli.ExitIncomplete || !strings.Contains(c.Out.String(), says) {
+			t.Errorf("%s: exit code %d, %s", flag, c.Code(), &c.Out)
 		}
-		o := object(t, execute(t, "explore", path, flag, "2", "--json"))
+		o := try.Object(t, try.Run(t, "explore", path, flag, "2", "--json"))
 		if o["complete"] != false || o["reason"] != "limit reached" {
 			t.Errorf("%v", o)
 		}
@@ -82,11 +84,11 @@ func TestNeverFires(t *testing.T) {
 		{ID: "q", Name: "q"}},
 		Transitions: []petri.Transition{{ID: "idle", Name: "idle",
 			In: []petri.Arc{{Place: 1, Weight: 1}}}}}
-	path := writeTestNet(t, n)
-	c := execute(t, "explore", path, "-q")
-	if c.code() != 0 ||
-		!strings.Contains(c.stdout.String(), "\nWARNING: a transition never fires: idle\n") {
-		t.Errorf("exit code %d, %s", c.code(), &c.stdout)
+	path := try.WriteNet(t, n)
+	c := try.Run(t, "explore", path, "-q")
+	if c.Code() != 0 ||
+		!strings.Contains(c.Out.String(), "\nWARNING: a transition never fires: idle\n") {
+		t.Errorf("exit code %d, %s", c.Code(), &c.Out)
 	}
 	if o := exploreJSON(t, "explore", path, "--json"); len(o["neverFire"].([]any)) != 1 {
 		t.Errorf("%v", o)
@@ -104,9 +106,10 @@ const twoAtATime = `<pnml><net id="n"><place id="a"><initialMarking><text>2</tex
 // A trace shows the answer of a property. Liveness is answered by a deadlock or by a marking from
 // which a transition never fires again, and one of them is enough.
 func TestTraceOfLiveness(t *testing.T) {
-	path := writeFile(t, "net.pnml", twoAtATime)
+	path := try.File(t, "net.pnml", twoAtATime)
 	for _, walk := range []string{"0", "10"} {
-		o := objectHere(t, 0, "explore", path, "-n", "1", "-q", "--json", "--walk", walk, "--trace",
+		o := try.ObjectHere(t, 0, "explore", path, "-n", "1", "-q", "--json", "--walk", walk,
+			"--trace",
 			"witness", "--examination", "Liveness", "--examination", "QuasiLiveness")
 		traces := o["traces"].([]any)
 		first := traces[0].(map[string]any)
@@ -119,20 +122,20 @@ func TestTraceOfLiveness(t *testing.T) {
 
 // What the structure of a net answers is shown by the initial marking, if by any.
 func TestTraceByStructure(t *testing.T) {
-	path := writeFile(t, "net.pnml", `<pnml><net id="n"><place id="a" initialMarking="1"/>
+	path := try.File(t, "net.pnml", `<pnml><net id="n"><place id="a" initialMarking="1"/>
 		<place id="b"/><transition id="t"/><transition id="dead"/><arc source="a" target="t"/>
 		<arc source="t" target="a"/><arc source="b" target="dead"/></net></pnml>`)
-	o := here(t, "explore", path, "-n", "1", "-q", "--trace", "witness", "--bound", "tokens(a)",
+	o := try.Here(t, "explore", path, "-n", "1", "-q", "--trace", "witness", "--bound", "tokens(a)",
 		"--always", "tokens(b) = 1", "--sometimes", "tokens(b) = 0", "--examination", "Liveness",
 		"--examination", "QuasiLiveness", "--always", "tokens(b) = 0", "--sometimes",
 		"tokens(b) = 1")
 	const is = "\nthe initial marking is a marking "
-	o.has(t, 0, is+"that shows bound tokens(a) = 1\n", is+"that shows always tokens(b) = 1\n",
+	o.Has(t, 0, is+"that shows bound tokens(a) = 1\n", is+"that shows always tokens(b) = 1\n",
 		is+"that shows sometimes tokens(b) = 0\n", is+"from which dead never fires again\n",
 		"!shows QuasiLiveness", "!shows always tokens(b) = 0", "!shows sometimes tokens(b) = 1",
 		"!no marking that was found")
-	here(t, "explore", path, "-n", "1", "-q", "--trace", "witness", "--always",
-		"tokens(b) = 0").has(t, 0, "\nno marking that was found shows an answer\n")
+	try.Here(t, "explore", path, "-n", "1", "-q", "--trace", "witness", "--always",
+		"tokens(b) = 0").Has(t, 0, "\nno marking that was found shows an answer\n")
 }
 
 // A walk may have come to the largest value of a bound that can be, and to values from which

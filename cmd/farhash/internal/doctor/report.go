@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dustin/go-humanize/english"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/invariant"
 )
 
@@ -69,7 +69,6 @@ func (r *Report) WriteJSON(w io.Writer) error {
 
 // Columns of the text: the columns of levels and names are as wide as the longest.
 const (
-	columns       = 80
 	levelWidth    = len(Warning)
 	nameWidth     = 19
 	messageColumn = 2 + levelWidth + 2 + nameWidth + 2
@@ -87,9 +86,9 @@ func (r *Report) WriteText(w io.Writer) error {
 			fmt.Fprintf(&text, "\n%s\n", group)
 		}
 		head := fmt.Sprintf("  %-*s  %-*s  ", levelWidth, f.Level, nameWidth, f.Name)
-		text.WriteString(Wrap(head, messageColumn, f.Message))
+		text.WriteString(cli.Wrap(head, messageColumn, f.Message))
 		if f.Remedy != "" {
-			text.WriteString(Wrap(strings.Repeat(" ", remedyColumn)+"-> ", remedyColumn+3,
+			text.WriteString(cli.Wrap(strings.Repeat(" ", remedyColumn)+"-> ", remedyColumn+3,
 				f.Remedy))
 		}
 	}
@@ -104,29 +103,4 @@ func (r *Report) summary() string {
 		return "All is well"
 	}
 	return english.Plural(r.Warnings, "warning", "") + ", " + english.Plural(r.Notes, "note", "")
-}
-
-// Wrap formats text after head and below, from a column on, in lines of 80 columns at most. A word
-// that is longer than a line has one of its own.
-func Wrap(head string, column int, text string) string {
-	var b strings.Builder
-	b.WriteString(head)
-	at, begin := utf8.RuneCountInString(head), true
-	for word := range strings.FieldsSeq(text) {
-		length := utf8.RuneCountInString(word)
-		switch {
-		case begin:
-		case at+1+length <= columns:
-			b.WriteByte(' ')
-			at++
-		default:
-			b.WriteString("\n" + strings.Repeat(" ", column))
-			at = column
-		}
-		b.WriteString(word)
-		at += length
-		begin = false
-	}
-	b.WriteByte('\n')
-	return b.String()
 }

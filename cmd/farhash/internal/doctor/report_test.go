@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 )
 
 // sample has each level, and lines of each length.
@@ -37,7 +39,7 @@ func TestText(t *testing.T) {
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		if utf8.RuneCountInString(line) > columns && !strings.Contains(line, "xxx") ||
+		if utf8.RuneCountInString(line) > cli.Columns && !strings.Contains(line, "xxx") ||
 			strings.HasSuffix(line, " ") {
 			t.Errorf("line %q", line)
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -13,27 +13,27 @@ import (
 	"github.com/farhash/farhash/internal/nearest"
 )
 
-// noArgs refuses arguments.
-func noArgs(cmd *cobra.Command, given []string) error {
+// NoArgs refuses arguments.
+func NoArgs(cmd *cobra.Command, given []string) error {
 	if len(given) > 0 {
-		return usage(fmt.Errorf("%s takes no arguments, but %q was given", cmd.Name(),
+		return Usage(fmt.Errorf("%s takes no arguments, but %q was given", cmd.Name(),
 			given[0]))
 	}
 	return nil
 }
 
-// oneArg asks for one argument. about describes it, with an example.
-func oneArg(name, about string) cobra.PositionalArgs {
+// OneArg asks for one argument. about describes it, with an example.
+func OneArg(name, about string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		switch form := formOfJSON(cmd, given); {
 		case form != "":
-			return usage(fmt.Errorf("--json takes its value with =: write --json=%s", form))
+			return Usage(fmt.Errorf("--json takes its value with =: write --json=%s", form))
 		case len(given) == 0:
-			return usage(fmt.Errorf("%s is missing: %s", name, about))
+			return Usage(fmt.Errorf("%s is missing: %s", name, about))
 		case len(given) == 1:
 			return nil
 		}
-		return usage(fmt.Errorf("%s takes one %s, but also %q was given", cmd.Name(), name,
+		return Usage(fmt.Errorf("%s takes one %s, but also %q was given", cmd.Name(), name,
 			given[1]))
 	}
 }
@@ -41,12 +41,12 @@ func oneArg(name, about string) cobra.PositionalArgs {
 // formOfJSON is the argument that was meant as the value of --json, or "". The flag needs no value,
 // so pflag takes one only after =, and "--json lines" leaves lines as an argument. A file of that
 // name is an argument too.
-func formOfJSON(cmd *cobra.Command, given []string) jsonForm {
+func formOfJSON(cmd *cobra.Command, given []string) JSONForm {
 	flag := cmd.Flags().Lookup("json")
-	if flag == nil || !flag.Changed || flag.NoOptDefVal != string(jsonObject) {
+	if flag == nil || !flag.Changed || flag.NoOptDefVal != string(JSONObject) {
 		return ""
 	}
-	for _, form := range []jsonForm{jsonObject, jsonLines} {
+	for _, form := range []JSONForm{JSONObject, JSONLines} {
 		if _, err := os.Lstat(string(form)); err != nil && slices.Contains(given, string(form)) {
 			return form
 		}
@@ -54,11 +54,11 @@ func formOfJSON(cmd *cobra.Command, given []string) jsonForm {
 	return ""
 }
 
-// optionalArg allows one argument.
-func optionalArg(name string) cobra.PositionalArgs {
+// OptionalArg allows one argument.
+func OptionalArg(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if len(given) > 1 {
-			return usage(fmt.Errorf("%s takes one %s, but also %q was given", cmd.Name(), name,
+			return Usage(fmt.Errorf("%s takes one %s, but also %q was given", cmd.Name(), name,
 				given[1]))
 		}
 		return nil
@@ -99,26 +99,26 @@ func longFlags(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// once is the value of a flag that may be given once: of two values one would be ignored.
-type once struct {
-	text  *string
+// Once is the value of a flag that may be given once: of two values one would be ignored.
+type Once struct {
+	Text  *string
 	given bool
 }
 
-func (o *once) String() string {
-	if o.text == nil {
+func (o *Once) String() string {
+	if o.Text == nil {
 		return ""
 	}
-	return *o.text
+	return *o.Text
 }
 
-func (*once) Type() string { return "string" }
+func (*Once) Type() string { return "string" }
 
-func (o *once) Set(text string) error {
+func (o *Once) Set(text string) error {
 	if o.given {
 		return errGivenTwice
 	}
-	*o.text, o.given = text, true
+	*o.Text, o.given = text, true
 	return nil
 }
 
@@ -150,9 +150,9 @@ func valueOf(flag *pflag.Flag) string {
 	return "a value: " + strings.ReplaceAll(about, "\n", " ")
 }
 
-// completeFlags has shells complete the values of flags: those that are fixed, and files where
+// CompleteFlags has shells complete the values of flags: those that are fixed, and files where
 // the usage text names a FILE.
-func completeFlags(cmd *cobra.Command, fixed map[string][]cobra.Completion) {
+func CompleteFlags(cmd *cobra.Command, fixed map[string][]cobra.Completion) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		name, _ := pflag.UnquoteUsage(flag)
 		complete := cobra.NoFileCompletions
@@ -164,15 +164,6 @@ func completeFlags(cmd *cobra.Command, fixed map[string][]cobra.Completion) {
 		}
 		_ = cmd.RegisterFlagCompletionFunc(flag.Name, complete) // fails for unknown flags alone
 	})
-}
-
-// completeNets completes one argument by nets.
-func completeNets(_ *cobra.Command, given []string, _ string) ([]cobra.Completion,
-	cobra.ShellCompDirective) {
-	if len(given) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return []cobra.Completion{"pnml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
 // foldUsages folds the usage texts of flags, which cobra would print in lines of any length.
@@ -196,4 +187,38 @@ func foldUsages(cmd *cobra.Command) {
 		}
 		flag.Usage = text.String()
 	})
+}
+
+// JSONForm is the value of --json: empty, an object, or lines before it.
+type JSONForm string
+
+const (
+	JSONObject JSONForm = "object"
+	JSONLines  JSONForm = "lines"
+)
+
+func (j *JSONForm) String() string { return string(*j) }
+
+func (*JSONForm) Type() string { return "FORM" }
+
+func (j *JSONForm) Set(text string) error {
+	switch text {
+	case string(JSONObject), string(JSONLines):
+		*j = JSONForm(text)
+	case "true":
+		*j = JSONObject
+	case "false":
+		*j = ""
+	default:
+		return errors.New("neither object nor lines")
+	}
+	return nil
+}
+
+// InputFile is the file that an argument names, where - is standard input.
+func InputFile(arg string) string {
+	if arg == "-" {
+		return "/dev/stdin"
+	}
+	return arg
 }
