@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,8 +13,7 @@ import (
 	"github.com/farhash/farhash/statespace/petri/packing"
 )
 
-// refusedFlags are command lines that make no sense, and what is said of each. TEXT and NET are
-// files.
+// refusedFlags are command lines for try.Refuses.
 var refusedFlags = [][2]string{
 	{"--record excludes --count", "dedup --record 2 --count TEXT"},
 	{"--record excludes --null", "dedup --record 2 --null TEXT"},
@@ -36,14 +34,12 @@ var refusedFlags = [][2]string{
 	{"--seen: ", "dedup --seen TEXT TEXT"},
 	{"-o and --seen name the same file", "dedup --seen TEXT.seen -o TEXT.seen TEXT"},
 	{`--mem "0" is no size`, "dedup --mem 0 TEXT"},
-
 	{"--json takes its value with =: write --json=lines", "explore --json lines NET"},
 	{"--json takes its value with =: write --json=lines", "explore NET --json lines"},
 	{"--json takes its value with =: write --json=object", "explore --json object"},
 	{"tables takes one DIR, but also", "tables /dev/shm /tmp"},
 	{"NAME is missing", "check"},
 	{"check takes one NAME, but also", "check a b"},
-
 	{"--walk must be 0 to 90 percent, not 91", "explore NET --walk 91"},
 	{"--walk must be 0 to 90 percent, not -1", "explore NET --walk -1"},
 	{"--walk must be 0 to 90 percent, not NaN", "explore NET --walk NaN"},
@@ -59,37 +55,13 @@ var refusedFlags = [][2]string{
 		"explore NET --always deadlock --always deadlock"},
 	{"--engine symbolic and --max-states exclude", "explore NET --engine symbolic --max-states 2"},
 	{"--engine symbolic and --order exclude", "explore NET --engine symbolic --order bfs"},
-
-	{"--timeout-lost must be positive", "run -n 1 --timeout-lost -1s -- true"},
-	{"--timeout must be positive", "run -n 1 --timeout -1s -- true"},
-	{"need --rendezvous HOST:PORT", "run -n 1 --node-rank 1 -- true"},
-	{"need --rendezvous HOST:PORT", "run -n 1 --token-file TEXT -- true"},
-	{"must be 0 to --nnodes minus 1, not -1 of 2",
-		"run -n 1 --rendezvous h:80 --nnodes 2 --node-rank -1 -- true"},
-	{"--nnodes must be 1 to 65536, not 65537", "run -n 1 --rendezvous h:80 --nnodes 65537 -- true"},
-	{"the port must be 1 to 65535", "run -n 1 --rendezvous h:0 -- true"},
-	{"is no HOST:PORT", "run -n 1 --rendezvous h: -- true"},
 	{"unknown flag: --mpi-rnk\n", "doctor --mpi-rnk"},
 	{"--json must be true or false", "doctor --json=perhaps"},
 }
 
 // TestRefusedFlags: what makes no sense is wrong usage, says why, and neither starts nor writes
 // anything.
-func TestRefusedFlags(t *testing.T) {
-	net, text := try.Net(t, "dekker", 2), try.File(t, "text", "a\tb\n")
-	for _, c := range refusedFlags {
-		var args []string
-		for _, word := range strings.Fields(c[1]) {
-			args = append(args, strings.NewReplacer("TEXT", text, "NET", net).Replace(word))
-		}
-		try.Refused(t, cli.ExitUsage, c[0], args...)
-	}
-	left, err := os.ReadDir(filepath.Dir(text))
-	if after, readErr := os.ReadFile(text); err != nil || readErr != nil || len(left) != 1 ||
-		string(after) != "a\tb\n" {
-		t.Errorf("%v are there, %q, %v %v", left, after, err, readErr)
-	}
-}
+func TestRefusedFlags(t *testing.T) { try.Refuses(t, refusedFlags) }
 
 // TestUsageNamesTheCommand: after wrong usage the help of that command is named, and after other
 // failures none.

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/run"
 )
 
 const aboutRoot = `farhash has four hash tables in the memory of many processes, reached by
@@ -52,7 +53,7 @@ func newRoot() *cobra.Command {
 	add("explore", "Explore and measure:", newExplore(), newSymbolic(), newPetri(), newBench())
 	add("data", "Files of records:", newDedup())
 	add("named", "Tables by name:", newTables(), newCheck())
-	add("jobs", "Jobs and machines:", newRun(), newDoctor())
+	add("jobs", "Jobs and machines:", run.New(), newDoctor())
 	add("plan", "Plan the sizes of reads:", newCalibrate())
 	add("others", "Others:")
 	root.SetHelpCommandGroupID("others")

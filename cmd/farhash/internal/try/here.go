@@ -73,6 +73,25 @@ func Refused(t *testing.T, code int, message string, args ...string) {
 	}
 }
 
+// Refuses checks command lines that are wrong usage, and what is said of each. The words TEXT and
+// NET stand for files. Nothing is written.
+func Refuses(t *testing.T, cases [][2]string) {
+	t.Helper()
+	net, text := Net(t, "dekker", 2), File(t, "text", "a\tb\n")
+	for _, c := range cases {
+		var args []string
+		for _, word := range strings.Fields(c[1]) {
+			args = append(args, strings.NewReplacer("TEXT", text, "NET", net).Replace(word))
+		}
+		Refused(t, cli.ExitUsage, c[0], args...)
+	}
+	left, err := os.ReadDir(filepath.Dir(text))
+	if after, readErr := os.ReadFile(text); err != nil || readErr != nil || len(left) != 1 ||
+		string(after) != "a\tb\n" {
+		t.Errorf("%v are there, %q, %v %v", left, after, err, readErr)
+	}
+}
+
 // ObjectHere is the JSON object that a command line prints in this process.
 func ObjectHere(t *testing.T, code int, args ...string) map[string]any {
 	t.Helper()

@@ -1,4 +1,5 @@
-package main
+// Package run is the command farhash run, which starts the ranks of a job.
+package run
 
 import (
 	"context"
@@ -25,7 +26,8 @@ type runFlags struct {
 	hosts          hostFlags
 }
 
-func newRun() *cobra.Command {
+// New is the command.
+func New() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run -n RANKS [flags] -- PROGRAM [ARGS...]",
