@@ -7,10 +7,8 @@ import (
 	"io"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/plural"
@@ -231,7 +229,7 @@ func unprinted(all []propertyAnswer, printed map[string]bool) []propertyAnswer {
 func (a *answer) unprinted() []propertyAnswer { return unprinted(a.Properties, a.printed) }
 
 func (a *answer) printText(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s, %s\n", printable(a.Model), plural.Of(a.Places, "place"),
+	fmt.Fprintf(w, "%s: %s, %s\n", report.Printable(a.Model), plural.Of(a.Places, "place"),
 		plural.Of(a.Transitions, "transition"))
 	if a.States != nil {
 		a.printCounts(w)
@@ -334,7 +332,7 @@ func neverFire(ids []string) string {
 	const shown = 10
 	var names []string
 	for _, id := range ids[:min(len(ids), shown)] {
-		names = append(names, printable(id))
+		names = append(names, report.Printable(id))
 	}
 	text := fmt.Sprintf("WARNING: %s never fire: %s", plural.Of(len(ids), "transition"),
 		strings.Join(names, ", "))
@@ -368,12 +366,4 @@ func (a *answer) printTrace(w io.Writer) {
 	case a.TracesCut:
 		fmt.Fprintln(w, tracesCut)
 	}
-}
-
-// printable is a name as it is, or quoted where it could change the terminal or imitate a line.
-func printable(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
 }

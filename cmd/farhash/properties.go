@@ -14,6 +14,7 @@ import (
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
 	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // asked is what the flags of explore ask about a net.
@@ -92,7 +93,7 @@ func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 		if named[p.Name] {
 			return nil,
 				cli.Usage(fmt.Errorf("two properties have the name %s: ask for one, or give "+
-					"the other another id", printable(p.Name)))
+					"the other another id", report.Printable(p.Name)))
 		}
 		named[p.Name] = true
 	}
@@ -144,7 +145,7 @@ func printProperties(w io.Writer, properties []propertyAnswer) {
 		if note != "" {
 			text += "\t" + note
 		}
-		fmt.Fprintf(t, "%s\t%s\n", printable(properties[i].Name), text)
+		fmt.Fprintf(t, "%s\t%s\n", report.Printable(properties[i].Name), text)
 	}
 	_ = t.Flush()
 }
@@ -163,8 +164,8 @@ func (p *propertyAnswer) text() (answer, note string) {
 		note = "by a random walk"
 	}
 	if p.Transition != "" {
-		note = strings.TrimPrefix(note+"\t"+printable(p.Transition)+" never fires, or not again",
-			"\t")
+		note = strings.TrimPrefix(note+"\t"+report.Printable(p.Transition)+
+			" never fires, or not again", "\t")
 	}
 	return answer, note
 }
@@ -180,6 +181,6 @@ func printFormulas(w io.Writer, properties []propertyAnswer, techniques string) 
 		case p.Structural:
 			text = strings.ToUpper(string(p.Answer)) + " TECHNIQUES TOPOLOGICAL"
 		}
-		fmt.Fprintf(w, "FORMULA %s %s\n", printable(p.Name), text)
+		fmt.Fprintf(w, "FORMULA %s %s\n", report.Printable(p.Name), text)
 	}
 }

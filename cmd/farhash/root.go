@@ -5,6 +5,7 @@ import (
 
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/cmd/farhash/internal/run"
+	"github.com/farhash/farhash/cmd/farhash/internal/tables"
 )
 
 const aboutRoot = `farhash has four hash tables in the memory of many processes, reached by
@@ -52,7 +53,7 @@ func newRoot() *cobra.Command {
 	}
 	add("explore", "Explore and measure:", newExplore(), newSymbolic(), newPetri(), newBench())
 	add("data", "Files of records:", newDedup())
-	add("named", "Tables by name:", newTables(), newCheck())
+	add("named", "Tables by name:", tables.New(), tables.NewCheck())
 	add("jobs", "Jobs and machines:", run.New(), newDoctor())
 	add("plan", "Plan the sizes of reads:", newCalibrate())
 	add("others", "Others:")

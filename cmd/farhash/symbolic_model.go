@@ -21,6 +21,7 @@ import (
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/report"
 	"github.com/farhash/farhash/statespace/symbolic"
 	"github.com/farhash/farhash/statespace/symbolic/model"
 )
@@ -220,7 +221,7 @@ func (a *modelAnswer) print(w io.Writer, asJSON bool) (err error) {
 }
 
 func (a *modelAnswer) printText(out io.Writer) {
-	fmt.Fprintf(out, "%s: %s, %s\n", printable(a.Model), plural.Of(a.Integers, "integer"),
+	fmt.Fprintf(out, "%s: %s, %s\n", report.Printable(a.Model), plural.Of(a.Integers, "integer"),
 		plural.Of(a.Relations, "relation"))
 	if a.Complete {
 		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

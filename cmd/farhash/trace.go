@@ -11,6 +11,7 @@ import (
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
 	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // netTrace is a firing sequence to a marking that shows something. The fields are named as in
@@ -55,7 +56,7 @@ func tokens(net *petri.Net, marking []int64) (byID map[string]int64, text string
 		if n != 0 {
 			id := net.Places[i].ID
 			byID[id] = n
-			all = append(all, fmt.Sprintf("%s=%d", printable(id), n))
+			all = append(all, fmt.Sprintf("%s=%d", report.Printable(id), n))
 		}
 	}
 	if len(all) == 0 {
@@ -173,7 +174,7 @@ func traceTo(net *petri.Net, p *packing.Packing, found explore.Trace) (netTrace,
 const deadlockGoal = "a deadlock"
 
 func strandedGoal(net *petri.Net, transition int) string {
-	return "a marking from which " + printable(net.Transitions[transition].ID) +
+	return "a marking from which " + report.Printable(net.Transitions[transition].ID) +
 		" never fires again"
 }
 
@@ -182,7 +183,7 @@ func shownGoal(a *packing.Answer, net *petri.Net) string {
 	if a.Property.Kind == property.Live && a.Transition >= 0 {
 		return strandedGoal(net, a.Transition)
 	}
-	goal := "a marking that shows " + printable(a.Property.Name)
+	goal := "a marking that shows " + report.Printable(a.Property.Name)
 	switch {
 	case a.Property.Kind != property.Bound:
 	case a.Exact:
@@ -222,7 +223,7 @@ func (t *netTrace) print(w io.Writer, sequence string) {
 	fmt.Fprintf(w, "%s to %s, %s:\n  begin  %s\n", sequence, t.goal,
 		plural.Of(len(t.Firings), "firing"), t.begin)
 	for _, id := range t.Firings {
-		fmt.Fprintf(w, "  %s\n", printable(id))
+		fmt.Fprintf(w, "  %s\n", report.Printable(id))
 	}
 	fmt.Fprintf(w, "  end  %s\n", t.end)
 }

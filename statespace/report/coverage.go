@@ -98,7 +98,7 @@ func (t *Coverage) Write(w io.Writer) {
 	rows, others := t.rows(maxLines)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, row := range append([][]string{t.head()}, rows...) {
-		fmt.Fprintf(tab, "%s\t%s\t  %s\n", row[1], row[2], printable(row[0]))
+		fmt.Fprintf(tab, "%s\t%s\t  %s\n", row[1], row[2], cmp.Or(Printable(row[0]), `""`))
 	}
 	_ = tab.Flush()
 	if others > 0 {
@@ -117,10 +117,9 @@ func (t *Coverage) Page() Table {
 	return Table{Title: strings.ToUpper(title[:1]) + title[1:], Head: t.head(), Rows: rows}
 }
 
-// printable is a name as it is, or quoted where it is empty, could change the terminal or imitate
-// a line.
-func printable(name string) string {
-	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+// Printable is a name as it is, or quoted if it could change the terminal or imitate a line.
+func Printable(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(name)
 	}
 	return name

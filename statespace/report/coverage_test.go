@@ -65,3 +65,13 @@ func TestActionsOf(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestPrintable: a name that a terminal would not print as it is is quoted.
+func TestPrintable(t *testing.T) {
+	for name, want := range map[string]string{"a b": "a b", "é": "é", "": "",
+		"a\nb": `"a\nb"`, "\x1b[2J": `"\x1b[2J"`} {
+		if got := Printable(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -1,4 +1,5 @@
-package main
+// Package tables is the commands farhash tables and farhash check, for tables that have names.
+package tables
 
 import (
 	"context"
@@ -17,6 +18,7 @@ import (
 	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma/file"
 	"github.com/farhash/farhash/set"
+	"github.com/farhash/farhash/statespace/report"
 )
 
 // namedTable is a table that was opened by name.
@@ -57,7 +59,8 @@ func openNamed(name string, anyOwner bool) (namedTable, file.Info, error) {
 	return table, info, err
 }
 
-func newTables() *cobra.Command {
+// New is the command farhash tables.
+func New() *cobra.Command {
 	var asJSON, anyOwner bool
 	cmd := &cobra.Command{
 		Use:   "tables [DIR]",
@@ -138,9 +141,10 @@ func listTables(ctx context.Context, dir string, asJSON, anyOwner bool, out io.W
 		row := rowOf(ctx, info, anyOwner)
 		entries := fmt.Sprint(row.Entries)
 		if row.Error != "" {
-			entries = printable(row.Error)
+			entries = report.Printable(row.Error)
 		}
-		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\t%d\n", printable(row.Path), row.Kind, entries,
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\t%d\n", report.Printable(row.Path), row.Kind,
+			entries,
 			memory.Format(row.Bytes), memory.Format(row.MaxBytes), row.Processes)
 	}
 	return columns.Flush()
@@ -148,7 +152,8 @@ func listTables(ctx context.Context, dir string, asJSON, anyOwner bool, out io.W
 
 const anyOwnerUsage = "open tables of other users too, whose content is not trusted otherwise"
 
-func newCheck() *cobra.Command {
+// NewCheck is the command farhash check.
+func NewCheck() *cobra.Command {
 	var anyOwner bool
 	cmd := &cobra.Command{
 		Use:   "check NAME",

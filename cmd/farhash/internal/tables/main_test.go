@@ -1,0 +1,14 @@
+package tables
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/cmd/farhash/internal/try"
+)
+
+func TestMain(m *testing.M) {
+	try.Main(m, func() *cobra.Command { return cli.Root(New(), NewCheck()) })
+}
