@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/bench"
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/cmd/farhash/internal/run"
 	"github.com/farhash/farhash/cmd/farhash/internal/tables"
@@ -51,11 +52,11 @@ func newRoot() *cobra.Command {
 		}
 		cli.Add(root, commands...)
 	}
-	add("explore", "Explore and measure:", newExplore(), newSymbolic(), newPetri(), newBench())
+	add("explore", "Explore and measure:", newExplore(), newSymbolic(), newPetri(), bench.New())
 	add("data", "Files of records:", newDedup())
 	add("named", "Tables by name:", tables.New(), tables.NewCheck())
 	add("jobs", "Jobs and machines:", run.New(), newDoctor())
-	add("plan", "Plan the sizes of reads:", newCalibrate())
+	add("plan", "Plan the sizes of reads:", bench.NewCalibrate())
 	add("others", "Others:")
 	root.SetHelpCommandGroupID("others")
 	root.SetCompletionCommandGroupID("others")

@@ -118,24 +118,6 @@ func TestInterruptDoctor(t *testing.T) {
 	}
 }
 
-// A bench that a signal ends marks what it prints as incomplete, in every form.
-func TestInterruptBench(t *testing.T) {
-	for form, mark := range map[string]string{"": "\nINCOMPLETE: interrupted\n",
-		"--benchfmt": "\nincomplete: interrupted\n",
-		"--json":     `"complete":false,"reason":"interrupted"}`} {
-		args := []string{"bench", "--size", "1MiB", "--ops", "200", "--runs", "1000"}
-		if form != "" {
-			args = append(args, form)
-		}
-		c := try.StartUntil(t, "kv, get", args...)
-		try.Send(t, c.Process.Pid, syscall.SIGINT)
-		if c.Finish(); c.Code() != cli.ExitInterrupt || !strings.Contains(c.Out.String(), mark) {
-			t.Errorf("%q: exit code %d, no %q in\n%s%s", args, c.Code(), mark, &c.Out,
-				&c.Errors)
-		}
-	}
-}
-
 // terminalColumns is the width of a terminal, less than the progress would like.
 const terminalColumns = 64
 

@@ -1,5 +1,5 @@
 // Package bench measures what the four tables do on this machine and engine, each beside what
-// the machine allows: it is the command farhash bench.
+// the machine allows: it is the command farhash bench. In calibrate.go is farhash calibrate.
 //
 // A case is an operation of a table, one at a time or in batches. Every rank does as many on
 // random keys, all begin together, and the rate is the operations of all ranks divided by the

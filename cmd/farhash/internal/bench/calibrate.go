@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -38,7 +38,8 @@ type calibrateFlags struct {
 	changed func(flag string) bool
 }
 
-func newCalibrate() *cobra.Command {
+// NewCalibrate is the command farhash calibrate.
+func NewCalibrate() *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
 		Use:               "calibrate [-n RANKS]",

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/cmd/farhash/internal/bench"
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/cmd/farhash/internal/try"
 )
@@ -60,7 +59,7 @@ func TestParseCount(t *testing.T) {
 
 // TestBenchForms: what was measured in part is marked, in the form that was asked for.
 func TestBenchForms(t *testing.T) {
-	results := []bench.Result{{Table: "set", Operation: "find-or-put", Batch: 16, Mops: 2}}
+	results := []Result{{Table: "set", Operation: "find-or-put", Batch: 16, Mops: 2}}
 	for _, c := range []struct {
 		flags    benchFlags
 		complete bool

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/cmd/farhash/internal/bench"
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
@@ -42,13 +41,14 @@ type benchFlags struct {
 	json, benchfmt, quiet bool
 	direct                bool
 
-	cfg      bench.Config
+	cfg      Config
 	launched bool
 	launcher string
 	changed  func(flag string) bool
 }
 
-func newBench() *cobra.Command {
+// New is the command farhash bench.
+func New() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:               "bench [-n RANKS]",
@@ -122,7 +122,7 @@ func (f *benchFlags) check() error {
 	if err != nil {
 		return err
 	}
-	f.cfg = bench.Config{SizeBytes: size, Operations: int(operations), Batch: f.batch, Runs: f.runs}
+	f.cfg = Config{SizeBytes: size, Operations: int(operations), Batch: f.batch, Runs: f.runs}
 	return nil
 }
 
@@ -185,8 +185,8 @@ func (f *benchFlags) run(ctx context.Context) error {
 }
 
 // measure returns what was measured and whether this process has rank 0.
-func (f *benchFlags) measure(ctx context.Context) (results []bench.Result, _ bool, err error) {
-	f.cfg.Progress = func(r bench.Result) {
+func (f *benchFlags) measure(ctx context.Context) (results []Result, _ bool, err error) {
+	f.cfg.Progress = func(r Result) {
 		f.note("%s, %s, batch %d: %.3g Mop/s\n", r.Table, r.Operation, r.Batch, r.Mops)
 	}
 	var opts []farhash.Option
@@ -195,7 +195,7 @@ func (f *benchFlags) measure(ctx context.Context) (results []bench.Result, _ boo
 	}
 	var first atomic.Bool
 	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
-		mine, err := bench.Run(ctx, job, f.cfg)
+		mine, err := Run(ctx, job, f.cfg)
 		if job.Rank() == 0 {
 			results = mine
 			first.Store(true)
@@ -217,8 +217,8 @@ func (f *benchFlags) engine() string {
 	return how
 }
 
-func (f *benchFlags) print(results []bench.Result, complete bool) error {
-	r := bench.NewReport(commandLine(), f.engine(), results)
+func (f *benchFlags) print(results []Result, complete bool) error {
+	r := NewReport(commandLine(), f.engine(), results)
 	if !complete {
 		r.Complete, r.Reason = false, string(explore.Interrupted)
 	}
