@@ -1,4 +1,5 @@
-package main
+// Package dedup is the command farhash dedup, which removes repeated records from files.
+package dedup
 
 import (
 	"bufio"
@@ -39,7 +40,8 @@ type dedupFlags struct {
 	delimiterGiven, csv, csvGiven     bool
 }
 
-func newDedup() *cobra.Command {
+// New is the command.
+func New() *cobra.Command {
 	f := &dedupFlags{}
 	cmd := &cobra.Command{
 		Use:   "dedup [FILE...]",
@@ -228,11 +230,9 @@ func (f *dedupFlags) run(ctx context.Context, inputs []string) error {
 
 // alone removes the repeats of the inputs in this process.
 func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Config) error {
-	if cfg.MemoryBytes == 0 {
+	var err error
+	if cfg.MemoryBytes, err = cli.Memory(cfg.MemoryBytes); err != nil {
 		cfg.MemoryBytes = 1 << 30
-		if left, err := memory.Now(); err == nil {
-			cfg.MemoryBytes = left.Bytes / 5 * 4
-		}
 	}
 	if f.seen == "" {
 		cfg.Records = f.guessRecords(inputs)
