@@ -164,13 +164,13 @@ test-mpich: MODULE = mpich
 test-openmpi test-mpich:
 	@if pkg-config --exists $(MODULE) 2>/dev/null; then export CGO_ENABLED=1; failed=0; \
 		set -x; $(TEST) $(SHORT) -tags 'mpi $(MPI)' . ./rma/mpi/... || failed=1; \
-		$(TEST) $(SHORT) -tags 'mpi $(MPI)' -run MPI ./cmd/farhash || failed=1; exit $$failed; \
+		$(TEST) $(SHORT) -tags 'mpi $(MPI)' -run MPI ./cmd/farhash/... || failed=1; exit $$failed; \
 	else echo "tests of rma/mpi skipped for $(MPI): pkg-config knows no $(MODULE)"; fi
 
 test-ucx: ## run what needs UCX, where it is installed
 	@if pkg-config --exists ucx 2>/dev/null; then export CGO_ENABLED=1; failed=0; \
 		set -x; $(TEST) $(SHORT) -tags ucx . ./rma/ucx || failed=1; \
-		$(TEST) $(SHORT) -tags ucx -run UCX ./cmd/farhash || failed=1; \
+		$(TEST) $(SHORT) -tags ucx -run UCX ./cmd/farhash/... || failed=1; \
 		(cd eval && $(TEST) $(SHORT) -tags ucx ./net/...) || failed=1; exit $$failed; \
 	else echo "tests of rma/ucx skipped: pkg-config knows no ucx (libucx-dev)"; fi
 
@@ -222,7 +222,7 @@ lint-vet:
 lint-tags:
 	@failed=0; export CGO_ENABLED=1; vet() { \
 		if pkg-config --exists $$1 2>/dev/null; then \
-			echo "$(GO) vet -tags '$$2'"; $(GO) vet -tags "$$2" . ./rma/$$3/... ./cmd/farhash || failed=1; fi; }; \
+			echo "$(GO) vet -tags '$$2'"; $(GO) vet -tags "$$2" . ./rma/$$3/... ./cmd/farhash/... || failed=1; fi; }; \
 	vet ompi-c 'mpi openmpi' mpi; vet mpich 'mpi mpich' mpi; vet ucx ucx ucx; \
 	if pkg-config --exists ucx 2>/dev/null; then $(GO) -C eval vet -tags ucx ./net/... || failed=1; fi; \
 	exit $$failed

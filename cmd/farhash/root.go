@@ -6,6 +6,7 @@ import (
 	"github.com/farhash/farhash/cmd/farhash/internal/bench"
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/cmd/farhash/internal/dedup"
+	"github.com/farhash/farhash/cmd/farhash/internal/explore"
 	"github.com/farhash/farhash/cmd/farhash/internal/run"
 	"github.com/farhash/farhash/cmd/farhash/internal/tables"
 )
@@ -53,7 +54,8 @@ func newRoot() *cobra.Command {
 		}
 		cli.Add(root, commands...)
 	}
-	add("explore", "Explore and measure:", newExplore(), newSymbolic(), newPetri(), bench.New())
+	add("explore", "Explore and measure:", explore.New(), explore.NewSymbolic(), explore.NewPetri(),
+		bench.New())
 	add("data", "Files of records:", dedup.New())
 	add("named", "Tables by name:", tables.New(), tables.NewCheck())
 	add("jobs", "Jobs and machines:", run.New(), newDoctor())

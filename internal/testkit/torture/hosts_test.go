@@ -16,7 +16,7 @@ type hostTest struct{ binary, folder, pattern string }
 var hostTests = []hostTest{
 	{"ucx.test", "rma/ucx", "^TestSoak$"},
 	{"ucx.test", "rma/ucx", "^TestTablesTwoHosts$"},
-	{"command.test", "cmd/farhash", "^TestUCX(Loses|Resume)"},
+	{"command.test", "cmd/farhash/internal/explore", "^TestUCX(Loses|Resume)"},
 	{"openmpi.test", "rma/mpi", "^Test(TwoHosts|Tables|Killed)$"},
 	{"mpich.test", "rma/mpi", "^Test(TwoHosts|Tables|Killed)$"},
 }

@@ -29,7 +29,7 @@ var targets = []struct{ name, tags, folder, needs string }{
 	{"ucx", "ucx", "cmd/farhash", "ucx"},
 	{"openmpi", "mpi openmpi", "cmd/farhash", "ompi-c"},
 	{"mpich", "mpi mpich", "cmd/farhash", "mpich"},
-	{"command.test", "ucx", "cmd/farhash", "ucx"},
+	{"command.test", "ucx", "cmd/farhash/internal/explore", "ucx"},
 	{"ucx.test", "ucx", "rma/ucx", "ucx"},
 	{"openmpi.test", "mpi openmpi", "rma/mpi", "ompi-c"},
 	{"mpich.test", "mpi mpich", "rma/mpi", "mpich"},

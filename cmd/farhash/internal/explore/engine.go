@@ -1,0 +1,328 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/diagram"
+	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/symbolic"
+)
+
+// The engines.
+const (
+	engineAuto     = "auto"
+	engineExplicit = "explicit"
+	engineSymbolic = "symbolic"
+)
+
+var engines = []string{engineAuto, engineExplicit, engineSymbolic}
+
+// explicitOnly are the flags of explore that the symbolic engine does not have, and --trace: its
+// traces are not shortest ones.
+var explicitOnly = []string{"trace", "order", "checkpoint", "every", "resume", "encoding",
+	"access", "direct", "check", "max-depth", "max-states", "html", "coverage"}
+
+// checkEngine refuses flags that the engine does not have. Auto is explicit where a flag asks for
+// what only that has.
+func (f *exploreFlags) checkEngine(cmd *cobra.Command) error {
+	if !slices.Contains(engines, f.engine) {
+		return fmt.Errorf("--engine must be auto, explicit or symbolic, not %q", f.engine)
+	}
+	if f.engine == engineExplicit {
+		return nil
+	}
+	for _, name := range explicitOnly {
+		switch {
+		case !cmd.Flags().Changed(name):
+		case f.engine == engineAuto:
+			f.engine = engineExplicit
+			return nil
+		case name == "trace":
+		case name == "coverage":
+			return errors.New("--engine symbolic and --coverage exclude each other: sets of " +
+				"markings do not count firings; --examination QuasiLiveness says whether each " +
+				"transition can fire")
+		default:
+			return fmt.Errorf("--engine symbolic and --%s exclude each other: sets of markings "+
+				"are stored by one rank, and have no levels", name)
+		}
+	}
+	return nil
+}
+
+// How both engines run at the same time.
+const (
+	// besideShare is the part of the memory, one in so many, that the symbolic engine gets beside a
+	// search, and leastBeside the least with which it begins.
+	besideShare = 16
+	leastBeside = 32 << 20
+	// besideBegin and besideTime are what its strategies may cost the search: a time at once, and
+	// a part of all time.
+	besideBegin = 100 * time.Millisecond
+	besideTime  = 0.02
+	strategies  = 2
+	// fastRank is how many markings a rank finds in a second at most.
+	fastRank = 5e6
+	// fewStates are found by a search at once: its answer counts, which has the depth.
+	fewStates = 1 << 20
+)
+
+// errBeaten ends the engine that the other one has beaten.
+var errBeaten = errors.New("the other engine has found the answer")
+
+// pace has the symbolic engine pause, so that the search beside it is not slowed down.
+type pace struct {
+	begin  time.Time
+	cores  float64 // that a strategy takes from the search
+	ranks  float64
+	states *big.Int      // that the search has memory for, twice as many as planned; nil: not known
+	over   func()        // called once it is known that the search cannot find all markings
+	free   chan struct{} // closed when strategies need not pause any more
+	show   *display
+
+	mu     sync.Mutex
+	before time.Duration // that a strategy ran before the search had begun
+	least  *big.Int      // states, by any strategy
+	once   sync.Once
+}
+
+func newPace(ranks int, show *display) *pace {
+	p := &pace{begin: time.Now(), ranks: float64(ranks), free: make(chan struct{}), show: show,
+		least: new(big.Int)}
+	cores := runtime.GOMAXPROCS(0)
+	p.cores = strategies / float64(cores)
+	if ranks+strategies <= cores {
+		p.release()
+	}
+	return p
+}
+
+// release ends all pauses.
+func (p *pace) release() { p.once.Do(func() { close(p.free) }) }
+
+// plan takes what the search has planned.
+func (p *pace) plan(plan explore.Plan) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.states = new(big.Int).Lsh(new(big.Int).SetUint64(plan.States), 1)
+}
+
+// fits reports whether a search may find so many markings.
+func (p *pace) fits(states *big.Int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.states == nil || states.Cmp(p.states) <= 0
+}
+
+// hold has a strategy pause that has run for longer than it may.
+func (p *pace) hold(ctx context.Context, s diagram.Snapshot) {
+	p.show.sets(s)
+	select {
+	case <-p.free:
+		return
+	default:
+	}
+	pause := p.pause(s, time.Now())
+	if s.States != nil && !p.fits(s.States) {
+		p.over()
+	}
+	if pause <= 0 {
+		return
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.free:
+	case <-ctx.Done():
+	}
+}
+
+// pause is how long a strategy is to pause. What it has run for costs the search a time. That may
+// be a part of the time that the search takes, as long as so many markings need at least.
+func (p *pace) pause(s diagram.Snapshot, now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.States != nil && s.States.Cmp(p.least) > 0 {
+		p.least = s.States
+	}
+	if p.states == nil {
+		p.before = max(p.before, s.Ran)
+		return 0
+	}
+	states, _ := p.least.Float64()
+	needs := min(states/fastRank/p.ranks, 1e6) * float64(time.Second)
+	cost := time.Duration(float64(s.Ran-p.before) * p.cores)
+	if free := besideBegin + time.Duration(needs*besideTime); cost > free {
+		return p.begin.Add(time.Duration(float64(cost-free) / besideTime)).Sub(now)
+	}
+	return 0
+}
+
+// exploreBoth runs both engines, and prints the first answer.
+func (f *exploreFlags) exploreBoth(ctx context.Context, caught func() os.Signal, net *petri.Net,
+	mem uint64, opts explore.Options, properties []property.Property) error {
+	b := &both{exploreFlags: f, ctx: ctx, caught: caught, net: net, mem: mem,
+		properties: properties, searched: make(chan struct{}), reached: make(chan struct{}),
+		answers: f.stream(net, len(properties))}
+	b.pace = newPace(f.ranks, b.answers.show)
+	opts.Beside = mem / besideShare
+	searching, stopSearch := context.WithCancelCause(ctx)
+	reaching, stopReaching := context.WithCancelCause(ctx)
+	defer stopSearch(errBeaten)
+	defer stopReaching(errBeaten)
+	b.searching = searching
+	b.pace.over = func() {
+		b.pace.release()
+		if len(properties) == 0 { // else one marking may be enough
+			stopSearch(errBeaten)
+		}
+	}
+	go b.search(opts)
+	go b.reach(reaching, mem/besideShare)
+	return b.first()
+}
+
+// both are the engines that explore a net at the same time.
+type both struct {
+	*exploreFlags
+	ctx        context.Context
+	caught     func() os.Signal
+	net        *petri.Net
+	mem        uint64
+	properties []property.Property
+	pace       *pace
+	answers    *stream
+
+	searching context.Context
+	searched  chan struct{} // closed after the search
+	answer    *answer       // nil: it has none
+	err       error
+
+	reached chan struct{} // closed when the symbolic engine has ended
+	res     *diagram.Result
+	failure error // why there is no result
+}
+
+func (b *both) search(opts explore.Options) {
+	defer close(b.searched)
+	b.answers.show.planned = b.pace.plan
+	b.err = b.exploreFlags.search(b.searching, b.caught, b.net, opts, b.properties, b.answers,
+		func(a answer) error {
+			b.answer = &a
+			return nil
+		})
+}
+
+// reach explores by sets of markings.
+func (b *both) reach(ctx context.Context, mem uint64) {
+	defer close(b.reached)
+	b.res, b.failure = diagram.Explore(ctx, b.net, diagram.Options{MaxBytes: mem, Goroutines: 1,
+		Progress: func(s diagram.Snapshot) { b.pace.hold(ctx, s) }}, b.properties...)
+}
+
+// first waits for the first answer to all that was asked, and prints it.
+func (b *both) first() error {
+	select {
+	case <-b.searched:
+	case <-b.reached:
+		if b.failure == nil && !b.waits() {
+			return b.printReached()
+		}
+		<-b.searched
+	}
+	var overflow *explore.OverflowError
+	switch {
+	case b.exact():
+		return b.printSearched()
+	case b.ctx.Err() == nil && !errors.As(b.err, &overflow):
+		b.alone()
+	}
+	return b.last()
+}
+
+// last prints what there is once the search has ended without all answers.
+func (b *both) last() error {
+	select {
+	case <-b.reached:
+		if b.failure != nil && !b.beaten() {
+			break
+		}
+		err := b.printReached()
+		if err == nil && b.ctx.Err() != nil { // the search was to add to it
+			err = &cli.ExitError{Code: cli.InterruptCode(b.caught)}
+		}
+		return err
+	default:
+	}
+	return b.printSearched()
+}
+
+// beaten reports whether the search was stopped before its end.
+func (b *both) beaten() bool {
+	return b.ctx.Err() == nil && errors.Is(context.Cause(b.searching), errBeaten)
+}
+
+// waits reports whether the answer of the search is worth more than the one that is there: it is
+// about to come, or has the arcs that were asked for and not counted.
+func (b *both) waits() bool {
+	return b.res.States.Cmp(big.NewInt(fewStates)) <= 0 ||
+		b.res.Arcs == nil && len(b.properties) == 0 && b.pace.fits(b.res.States)
+}
+
+// exact reports whether the search has answered everything.
+func (b *both) exact() bool {
+	return b.answer != nil && b.err == nil && (b.answer.Complete || b.answer.decided()) &&
+		!slices.ContainsFunc(b.answer.Properties, func(p propertyAnswer) bool { return !p.known() })
+}
+
+// alone lets the symbolic engine end after a search without an answer, with all memory if it needs
+// it.
+func (b *both) alone() {
+	b.pace.release()
+	b.answers.show.continueAlone()
+	<-b.reached
+	if full := (*symbolic.FullError)(nil); errors.As(b.failure, &full) {
+		b.answers.show.continueAlone()
+		b.reached = make(chan struct{})
+		b.reach(b.ctx, b.mem)
+	}
+}
+
+// printReached prints what the symbolic engine has found.
+func (b *both) printReached() error {
+	b.answers.show.close()
+	printed, err := b.answers.end()
+	if err != nil {
+		return err
+	}
+	return b.finishSymbolic(b.ctx, b.caught, b.net, b.properties, printed, b.res, b.failure)
+}
+
+// printSearched prints what the search has found.
+func (b *both) printSearched() error {
+	b.answers.show.close()
+	if b.answer == nil {
+		return b.err
+	}
+	if full := (*symbolic.FullError)(nil); errors.As(b.failure, &full) && b.answer.detail != "" {
+		b.answer.detail += "; sets of markings do not fit either"
+	}
+	if err := b.answers.print(*b.answer); err != nil {
+		return err
+	}
+	return b.err
+}

@@ -1,0 +1,178 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
+	"github.com/farhash/farhash/statespace/petri/diagram"
+	"github.com/farhash/farhash/statespace/petri/packing"
+	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/symbolic"
+)
+
+// exploreSymbolic explores a net as sets of markings, and has the rank that is first with the
+// answer print it. What has kept all ranks from it, rank 0 prints.
+func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Signal,
+	net *petri.Net, mem uint64, properties []property.Property) error {
+	for _, p := range properties {
+		if p.Kind == property.Temporal { // on each rank: none of them could wait for an answer
+			return cli.Usage(fmt.Errorf("--engine symbolic: %w",
+				&diagram.UnsupportedError{Property: p}))
+		}
+	}
+	ranks := 1
+	if f.ranksGiven {
+		ranks = f.ranks
+	}
+	show := &display{quiet: f.quiet, alone: true}
+	return farhash.Run(ctx, ranks, func(job rma.Job) error {
+		share, err := diagram.Divide(ctx, job)
+		if err != nil {
+			return err
+		}
+		mem, err := memoryOfRank(share, mem)
+		if err != nil {
+			return err
+		}
+		if job.Rank() == 0 {
+			show.announceSets(mem, share.All)
+		}
+		res, err := diagram.ExploreTogether(ctx, job, net, share, diagram.Options{MaxBytes: mem,
+			Progress: show.sets, Deadlock: f.trace == "deadlock", Witness: f.trace == "witness"},
+			properties...)
+		switch {
+		case res == nil && err == nil: // another rank prints the answer
+			return nil
+		case errors.Is(err, diagram.ErrNoAnswer): // others say why
+			return noAnswer(ctx, caught)
+		}
+		f := *f
+		f.silent = res == nil && job.Rank() != 0
+		show.close()
+		return f.finishSymbolic(ctx, caught, net, properties, nil, res, err)
+	})
+}
+
+// noAnswer is the exit code of a rank that had no part in a search without an answer.
+func noAnswer(ctx context.Context, caught func() os.Signal) error {
+	if ctx.Err() != nil {
+		return &cli.ExitError{Code: cli.InterruptCode(caught)}
+	}
+	return &cli.ExitError{Code: cli.ExitIncomplete}
+}
+
+// memoryOfRank is what one of the ranks that search may take, of the memory of all ranks, or of
+// what is left on this host.
+func memoryOfRank(share diagram.Share, mem uint64) (uint64, error) {
+	if mem > 0 {
+		return mem / uint64(share.All), nil
+	}
+	mem, err := cli.Memory(0)
+	return mem / uint64(share.Here), err
+}
+
+// finishSymbolic prints a result, or what has kept from it. What is printed already is not in it.
+func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Signal,
+	net *petri.Net, properties []property.Property, printed map[string]bool, res *diagram.Result,
+	err error) error {
+	a := answer{printed: printed, Model: net.Name, Places: len(net.Places),
+		Transitions: len(net.Transitions), Engine: engineSymbolic}
+	code := 0
+	full, unsupported := (*symbolic.FullError)(nil), (*diagram.UnsupportedError)(nil)
+	switch {
+	case errors.As(err, &unsupported):
+		return cli.Usage(fmt.Errorf("--engine symbolic: %w", err))
+	case err != nil && ctx.Err() != nil, // another rank may have had memory left
+		errors.Is(err, diagram.ErrInterrupted):
+		a.Reason, code = string(explore.Interrupted), cli.InterruptCode(caught)
+	case errors.As(err, &full):
+		a.Reason, code = string(explore.MemoryFull), cli.ExitIncomplete
+		a.detail = fmt.Sprintf("%s in use; give more by --mem, or take --engine explicit",
+			plural.Of(int(full.Nodes), "node"))
+	case err != nil:
+		return err
+	}
+	if f.silent {
+		return &cli.ExitError{Code: code}
+	}
+	a.takeSets(net, res, properties)
+	switch {
+	case a.full:
+		code = cli.ExitIncomplete
+	case a.TracesCut:
+		code = cli.InterruptCode(caught)
+	}
+	out, err := cli.Stdout()
+	if err != nil {
+		return err
+	}
+	err = errors.Join(a.print(out, f), f.writeTraces(net, a.Traces))
+	if err != nil || code == 0 {
+		return err
+	}
+	return &cli.ExitError{Code: code}
+}
+
+// takeSets takes the numbers of a symbolic result, or of none, which leaves the properties unknown.
+func (a *answer) takeSets(net *petri.Net, res *diagram.Result,
+	properties []property.Property) {
+	if res == nil {
+		for _, p := range properties {
+			a.Properties = append(a.Properties, propertyAnswer{Name: p.Name,
+				Answer: json.RawMessage("null")})
+		}
+		return
+	}
+	a.States, a.Arcs, a.Deadlocks = res.States, res.Arcs, res.Deadlocks
+	a.MaxTokensPlace, a.MaxTokensMarking = &res.MaxTokensPlace, &res.MaxTokensMarking
+	a.Complete, a.Strategy, a.PlaceOrder = true, string(res.Strategy), res.Order
+	a.Nodes, a.Bytes, a.Seconds = res.Nodes, res.Stats.Bytes, res.Elapsed.Seconds()
+	for _, known := range res.Answers {
+		p := propertyAnswer{Name: known.Property.Name}
+		if known.Transition >= 0 {
+			p.Transition = net.Transitions[known.Transition].ID
+		}
+		if known.Property.Kind == property.Bound {
+			p.Answer = strconv.AppendInt(nil, known.Value, 10)
+		} else {
+			p.Answer = strconv.AppendBool(nil, known.True)
+		}
+		a.Properties = append(a.Properties, p)
+	}
+	a.takeTraces(net, res)
+}
+
+// takeTraces takes the firing sequences of a symbolic result.
+func (a *answer) takeTraces(net *petri.Net, res *diagram.Result) {
+	for _, found := range res.Traces {
+		t := newNetTrace(net, found.Firings)
+		t.goal, t.Shortest = deadlockGoal, len(found.Firings) == 0
+		if found.Traced != diagram.Deadlock {
+			known := &res.Answers[found.Traced]
+			t.Property = known.Property.Name
+			switch {
+			case known.Transition >= 0:
+				t.goal = strandedGoal(net, known.Transition)
+			case known.Property.Kind != property.Live:
+				t.goal = shownGoal(&packing.Answer{Property: &known.Property, Exact: true,
+					Value: known.Value}, net)
+			}
+		}
+		a.Traces = append(a.Traces, t)
+	}
+	if len(a.Traces) > 0 {
+		a.Trace = &a.Traces[0].Firings
+	}
+	full := (*symbolic.FullError)(nil)
+	a.TracesCut, a.full = res.TracesCut != nil, errors.As(res.TracesCut, &full)
+}
