@@ -6,6 +6,7 @@ import (
 	"github.com/farhash/farhash/cmd/farhash/internal/bench"
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/cmd/farhash/internal/dedup"
+	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/cmd/farhash/internal/explore"
 	"github.com/farhash/farhash/cmd/farhash/internal/run"
 	"github.com/farhash/farhash/cmd/farhash/internal/tables"
@@ -58,7 +59,7 @@ func newRoot() *cobra.Command {
 		bench.New())
 	add("data", "Files of records:", dedup.New())
 	add("named", "Tables by name:", tables.New(), tables.NewCheck())
-	add("jobs", "Jobs and machines:", run.New(), newDoctor())
+	add("jobs", "Jobs and machines:", run.New(), doctor.New())
 	add("plan", "Plan the sizes of reads:", bench.NewCalibrate())
 	add("others", "Others:")
 	root.SetHelpCommandGroupID("others")

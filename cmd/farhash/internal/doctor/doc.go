@@ -1,5 +1,5 @@
-// Package doctor diagnoses this machine: it finds the settings and limits that matter to ranks,
-// with a remedy where one is needed. It is the part of farhash doctor that only reads files.
+// Package doctor is the command farhash doctor: it finds the settings and limits of this machine
+// that matter to ranks, and tries out what ranks need, with a remedy where one is needed.
 //
 // # Findings
 //
@@ -24,6 +24,13 @@
 //	                that they access
 //	open files      /proc/self/limits
 //
-// [Machine.Ports] reads ports, drivers and GIDs of cards below /sys/class/infiniband, which farhash
-// doctor compares with what UCX uses.
+// [Machine.Ports] reads ports, drivers and GIDs of cards below /sys/class/infiniband, which is
+// compared with what UCX uses.
+//
+// # What is tried out
+//
+// doctor.go makes windows of ranks that are goroutines and processes. mpi.go starts two ranks under
+// the launcher of the MPI that is built in, ucx.go a process that lists the devices of UCX and has
+// two ranks work over them; both are this program again, by hidden flags. cards.go and listen.go
+// judge what UCX reports.
 package doctor

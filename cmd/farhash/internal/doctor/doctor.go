@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -24,7 +23,8 @@ import (
 // doctorFlags are the flags of doctor as given.
 type doctorFlags struct{ json, mpiRank, ucxProbe bool }
 
-func newDoctor() *cobra.Command {
+// New is the command.
+func New() *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -75,12 +75,12 @@ const (
 // closed: one that was being made would stay in /dev/shm.
 func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 	ctx, caught := cli.CatchSignals(ctx)
-	r := doctor.Report{Program: cli.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	r := Report{Program: cli.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	r.Add(kernel(ctx), available(), launcher())
-	here := doctor.Here()
+	here := Here()
 	r.Add(here.Findings()...)
 	job := local.Single()
-	r.Add(probeEngine(ctx, "ranks as goroutines", job, doctor.HugeRemedy))
+	r.Add(probeEngine(ctx, "ranks as goroutines", job, HugeRemedy))
 	err := job.Close()
 	processes, closed := probeProcesses(ctx)
 	r.Add(processes, probeMPI(ctx))
@@ -100,13 +100,13 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 }
 
 // kernel is how sets search batches here.
-func kernel(ctx context.Context) doctor.Finding {
-	f := doctor.Finding{Group: groupSystem, Name: "search kernel", Level: doctor.OK}
+func kernel(ctx context.Context) Finding {
+	f := Finding{Group: groupSystem, Name: "search kernel", Level: OK}
 	job := local.Single()
 	defer job.Close()
 	s, err := set.New(ctx, job, set.Config{Buckets: 1})
 	if err != nil {
-		f.Level, f.Message = doctor.Warning, err.Error()
+		f.Level, f.Message = Warning, err.Error()
 		return f
 	}
 	defer s.Close()
@@ -123,11 +123,11 @@ func kernel(ctx context.Context) doctor.Finding {
 // minMemoryBytes is what even a small search needs.
 const minMemoryBytes = 256 << 20
 
-func available() doctor.Finding {
-	f := doctor.Finding{Group: groupSystem, Name: "memory", Level: doctor.OK}
+func available() Finding {
+	f := Finding{Group: groupSystem, Name: "memory", Level: OK}
 	avail, err := memory.Now()
 	if err != nil {
-		f.Level, f.Message = doctor.Note, fmt.Sprintf("unknown: %v", err)
+		f.Level, f.Message = Note, fmt.Sprintf("unknown: %v", err)
 		f.Remedy = "give a search its memory: farhash explore --mem 2GiB"
 		return f
 	}
@@ -135,18 +135,18 @@ func available() doctor.Finding {
 		avail.Source)
 	f.Values = map[string]any{"availableBytes": avail.Bytes, "source": avail.Source}
 	if avail.Bytes < minMemoryBytes {
-		f.Level = doctor.Note
+		f.Level = Note
 		f.Remedy = "end other programs, or raise the limit of the control group (memory.max)"
 	}
 	return f
 }
 
-func launcher() doctor.Finding {
-	f := doctor.Finding{Group: groupSystem, Name: "launcher", Level: doctor.OK}
+func launcher() Finding {
+	f := Finding{Group: groupSystem, Name: "launcher", Level: OK}
 	name, launched, err := farhash.Launched()
 	switch {
 	case err != nil:
-		f.Level, f.Message = doctor.Warning, err.Error()
+		f.Level, f.Message = Warning, err.Error()
 		f.Remedy = "set these variables for all ranks to what the message asks for, or unset them"
 	case launched:
 		f.Message = "this process is a rank started by " + name
@@ -158,19 +158,19 @@ func launcher() doctor.Finding {
 }
 
 // probeProcesses tests ranks that share memory; err is the error of closing the job.
-func probeProcesses(ctx context.Context) (f doctor.Finding, err error) {
+func probeProcesses(ctx context.Context) (f Finding, err error) {
 	const name = "ranks as processes"
 	job, err := shm.Join(ctx, shm.Config{Size: 1, Timeout: 10 * time.Second,
 		Job: fmt.Sprintf("doctor-%d", os.Getpid())})
 	if err != nil {
 		return doesNotWork(name, err), nil // the finding reports it
 	}
-	return probeEngine(ctx, name, job, doctor.SharedHugeRemedy), job.Close()
+	return probeEngine(ctx, name, job, SharedHugeRemedy), job.Close()
 }
 
 // doesNotWork is the finding for ranks that do not work.
-func doesNotWork(name string, err error) doctor.Finding {
-	return doctor.Finding{Group: groupRanks, Name: name, Level: doctor.Warning,
+func doesNotWork(name string, err error) Finding {
+	return Finding{Group: groupRanks, Name: name, Level: Warning,
 		Message: fmt.Sprintf("do not work: %v", err),
 		Remedy:  "see the findings memory, memory limit and shared memory above"}
 }
@@ -179,7 +179,7 @@ func doesNotWork(name string, err error) doctor.Finding {
 const probeWords = 8 << 20
 
 // probeEngine makes a window, writes to it, and reports its share of huge pages.
-func probeEngine(ctx context.Context, name string, job rma.Job, remedy string) doctor.Finding {
+func probeEngine(ctx context.Context, name string, job rma.Job, remedy string) Finding {
 	win, err := job.NewWindow(ctx, rma.Spec{Name: "doctor", Words: probeWords})
 	if err != nil {
 		return doesNotWork(name, err)
@@ -189,7 +189,7 @@ func probeEngine(ctx context.Context, name string, job rma.Job, remedy string) d
 	for i := 0; i < len(words); i += 512 {
 		words[i] = 1
 	}
-	f := doctor.Finding{Group: groupRanks, Name: name, Level: doctor.OK}
+	f := Finding{Group: groupRanks, Name: name, Level: OK}
 	huge, err := memory.HugeBytes(words)
 	if err != nil {
 		f.Message = fmt.Sprintf("work; huge pages: unknown (%v)", err)
@@ -199,7 +199,7 @@ func probeEngine(ctx context.Context, name string, job rma.Job, remedy string) d
 	f.Values = map[string]any{"hugeShare": share}
 	f.Message = fmt.Sprintf("work; %.0f %% in huge pages", 100*share)
 	if share <= 0.5 {
-		f.Level, f.Remedy = doctor.Note, remedy
+		f.Level, f.Remedy = Note, remedy
 		f.Message += ", which makes large tables slower"
 	}
 	return f

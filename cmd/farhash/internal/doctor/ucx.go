@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/ucxdevices"
 	"github.com/farhash/farhash/rma"
@@ -52,14 +51,14 @@ func (s *ucxReport) transports() []string {
 
 // probeUCX reports what UCX finds here, and tests it. A process of its own does that: UCX reads its
 // settings when a program starts, and some drivers end the process when they fail.
-func probeUCX(ctx context.Context, here doctor.Machine) []doctor.Finding {
-	f := doctor.Finding{Group: groupUCX, Name: "UCX", Level: doctor.OK}
+func probeUCX(ctx context.Context, here Machine) []Finding {
+	f := Finding{Group: groupUCX, Name: "UCX", Level: OK}
 	if !ucx.Built {
-		f.Level, f.Message = doctor.Note, "not built in; only ranks on several hosts need it"
+		f.Level, f.Message = Note, "not built in; only ranks on several hosts need it"
 		f.Remedy = "CGO_ENABLED=1 go build -tags ucx ./cmd/farhash, with a C compiler, " +
 			"pkg-config and libucx-dev"
 		f.Values = map[string]any{"built": false}
-		return []doctor.Finding{f}
+		return []Finding{f}
 	}
 	settings := ucxSettings()
 	f.Message = ucx.Library()
@@ -69,17 +68,17 @@ func probeUCX(ctx context.Context, here doctor.Machine) []doctor.Finding {
 	f.Values = map[string]any{"built": true, "library": ucx.Library(), "settings": settings}
 	s, err := startUCXProbe(ctx)
 	if err != nil {
-		f.Level, f.Message = doctor.Warning, fmt.Sprintf("%s: does not work: %v", f.Message, err)
+		f.Level, f.Message = Warning, fmt.Sprintf("%s: does not work: %v", f.Message, err)
 		f.Remedy = "unset UCX_TLS and UCX_NET_DEVICES if they are set; UCX_LOG_LEVEL=info " +
 			"farhash doctor --ucx-probe prints more"
-		return []doctor.Finding{f}
+		return []Finding{f}
 	}
-	return append([]doctor.Finding{f}, s.findings(here.Cards(), here.Ports())...)
+	return append([]Finding{f}, s.findings(here.Cards(), here.Ports())...)
 }
 
 // findings are those about UCX.
-func (s *ucxReport) findings(cards []string, ports []doctor.Port) []doctor.Finding {
-	all := []doctor.Finding{s.devices()}
+func (s *ucxReport) findings(cards []string, ports []Port) []Finding {
+	all := []Finding{s.devices()}
 	if f, found := s.idleCards(cards); found {
 		all = append(all, f)
 	}
@@ -97,29 +96,29 @@ func (s *ucxReport) findings(cards []string, ports []doctor.Port) []doctor.Findi
 		all = append(all, s.batches())
 	}
 	all = append(all, lossLimit(farhash.SilenceLimit()))
-	return append(all, s.ports(addressesOf), doctor.Finding{Group: groupUCX, Name: "encryption",
-		Level:   doctor.Note,
+	return append(all, s.ports(addressesOf), Finding{Group: groupUCX, Name: "encryption",
+		Level:   Note,
 		Message: "messages between ranks are neither encrypted nor signed",
 		Remedy: "use a network that you trust; UCX_NET_DEVICES restricts UCX to one, such as a " +
 			"tunnel wg0"})
 }
 
 // lossLimit reports for how long another host may be out of reach.
-func lossLimit(limit time.Duration, err error) doctor.Finding {
-	f := doctor.Finding{Group: groupUCX, Name: "lost ranks", Level: doctor.OK,
+func lossLimit(limit time.Duration, err error) Finding {
+	f := Finding{Group: groupUCX, Name: "lost ranks", Level: OK,
 		Values: map[string]any{"silentSeconds": limit.Seconds()},
 		Message: fmt.Sprintf("a rank of this host is lost when its process ends, one of another "+
 			"host when that was out of reach for %v; farhash run --timeout-lost or %s sets that",
 			limit, farhash.LostVariable)}
 	if err != nil {
-		f.Level, f.Message = doctor.Warning, err.Error()
+		f.Level, f.Message = Warning, err.Error()
 	}
 	return f
 }
 
 // devices reports what reaches other hosts.
-func (s *ucxReport) devices() doctor.Finding {
-	f := doctor.Finding{Group: groupUCX, Name: "to other hosts", Level: doctor.OK,
+func (s *ucxReport) devices() Finding {
+	f := Finding{Group: groupUCX, Name: "to other hosts", Level: OK,
 		Values: map[string]any{"devices": s.Survey.Devices, "transports": s.transports()}}
 	var reaching []string
 	for _, d := range s.Survey.Devices {
@@ -130,7 +129,7 @@ func (s *ucxReport) devices() doctor.Finding {
 	}
 	f.Message = strings.Join(reaching, ", ")
 	if len(reaching) == 0 {
-		f.Level, f.Message = doctor.Warning, "no device that UCX may use here reaches other hosts"
+		f.Level, f.Message = Warning, "no device that UCX may use here reaches other hosts"
 		f.Remedy = "bring up a network device (ip link, ip addr), and unset UCX_TLS and " +
 			"UCX_NET_DEVICES or name it there"
 	}
@@ -138,14 +137,14 @@ func (s *ucxReport) devices() doctor.Finding {
 }
 
 // atomics reports whether the atomics of the network are coherent with the processor's.
-func (s *ucxReport) atomics() doctor.Finding {
+func (s *ucxReport) atomics() Finding {
 	over := strings.Join(s.transports(), ", ")
-	f := doctor.Finding{Group: groupUCX, Name: "atomics", Level: doctor.OK,
+	f := Finding{Group: groupUCX, Name: "atomics", Level: OK,
 		Values: map[string]any{"coherent": s.Coherent, "works": s.Failed == "",
 			"emulated": s.emulated()}}
 	switch {
 	case s.Failed != "":
-		f.Level, f.Message = doctor.Warning, fmt.Sprintf("two ranks of this host fail over "+
+		f.Level, f.Message = Warning, fmt.Sprintf("two ranks of this host fail over "+
 			"%s: %s", over, s.Failed)
 		f.Remedy = "UCX_TLS=tcp disables other transports; UCX_LOG_LEVEL=info farhash doctor " +
 			"--ucx-probe prints more"
@@ -154,14 +153,14 @@ func (s *ucxReport) atomics() doctor.Finding {
 			"two ranks of this host (litmus test); each job repeats the test between its hosts",
 			over)
 		if cards := s.emulated(); len(cards) > 0 {
-			f.Level = doctor.Note
+			f.Level = Note
 			f.Message += "; UCX has the target's processor do them, by messages, although there " +
 				"are some of " + strings.Join(cards, ", ")
 			f.Remedy = "leave a processor free for the thread of each rank; UCX uses the ones of " +
 				"devices that have add, and, or, xor, swap and compare-and-swap, such as mlx5"
 		}
 	default:
-		f.Level, f.Message = doctor.Note, fmt.Sprintf("atomics of %s are not coherent with "+
+		f.Level, f.Message = Note, fmt.Sprintf("atomics of %s are not coherent with "+
 			"the processor's (litmus test), so all go through UCX, also within a host; results "+
 			"are correct all the same", over)
 		f.Remedy = "compare with UCX_TLS=tcp, where the processor executes them all"
@@ -170,12 +169,12 @@ func (s *ucxReport) atomics() doctor.Finding {
 }
 
 // progress reports whether a rank that computes serves the others.
-func (s *ucxReport) progress() doctor.Finding {
-	f := doctor.Finding{Group: groupUCX, Name: "progress", Level: doctor.OK,
+func (s *ucxReport) progress() Finding {
+	f := Finding{Group: groupUCX, Name: "progress", Level: OK,
 		Message: "UCX signals events, so a thread of each rank sleeps until requests arrive",
 		Values:  map[string]any{"events": s.Survey.Events}}
 	if !s.Survey.Events {
-		f.Level, f.Message = doctor.Warning, "UCX signals no events, so ranks that compute "+
+		f.Level, f.Message = Warning, "UCX signals no events, so ranks that compute "+
 			"answer requests after up to 100 ms"
 		f.Remedy = "use other transports: UCX_TLS=tcp,self"
 	}
@@ -183,8 +182,8 @@ func (s *ucxReport) progress() doctor.Finding {
 }
 
 // batches reports how tables access other hosts by default.
-func (s *ucxReport) batches() doctor.Finding {
-	return doctor.Finding{Group: groupUCX, Name: "batches", Level: doctor.OK,
+func (s *ucxReport) batches() Finding {
+	return Finding{Group: groupUCX, Name: "batches", Level: OK,
 		Message: "with ship.Auto, by costs measured between two ranks of this host: " + s.Choice,
 		Values: map[string]any{"choice": s.Choice, "least": s.Least, "getNs": s.Costs.GetNs,
 			"getEachNs": s.Costs.GetEachNs, "requestNs": s.Costs.RequestNs,

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/system/launch"
 	"github.com/farhash/farhash/internal/ucxdevices"
 )
@@ -27,22 +26,22 @@ func TestDoctorPorts(t *testing.T) {
 	for _, c := range []struct {
 		named    string
 		devices  []ucxdevices.Device
-		level    doctor.Level
+		level    Level
 		messages []string
 	}{
 		{"", []ucxdevices.Device{tcp("lo", true), tcp("eth0", true), tcp("eth1", false), card},
-			doctor.Note, []string{"one of these", "eth0 [10.1.2.3]: its network",
+			Note, []string{"one of these", "eth0 [10.1.2.3]: its network",
 				"without the token"}},
-		{"", []ucxdevices.Device{tcp("eth0", true), tcp("eth1", true)}, doctor.Warning,
+		{"", []ucxdevices.Device{tcp("eth0", true), tcp("eth1", true)}, Warning,
 			[]string{"eth1 [198.51.100.7]: everybody"}},
-		{"lo", []ucxdevices.Device{tcp("lo", true)}, doctor.OK,
+		{"lo", []ucxdevices.Device{tcp("lo", true)}, OK,
 			[]string{"each of these", "this host"}},
-		{"mlx5_0:1", []ucxdevices.Device{card}, doctor.OK, []string{"rank 0 listens"}},
+		{"mlx5_0:1", []ucxdevices.Device{card}, OK, []string{"rank 0 listens"}},
 	} {
 		t.Setenv(ucxdevices.Variable, c.named)
 		s := &ucxReport{Survey: ucxdevices.Survey{Devices: c.devices}}
 		f := s.ports(addresses)
-		if f.Level != c.level || (f.Level == doctor.OK) != (f.Remedy == "") {
+		if f.Level != c.level || (f.Level == OK) != (f.Remedy == "") {
 			t.Errorf("%+v", f)
 		}
 		for _, want := range c.messages {
@@ -59,7 +58,7 @@ func TestDoctorPorts(t *testing.T) {
 	t.Setenv(launch.RendezvousVariable, "127.0.0.1:29500")
 	devices := []ucxdevices.Device{tcp("lo", true), tcp("eth1", true)}
 	s := &ucxReport{Survey: ucxdevices.Survey{Devices: devices}}
-	if f := s.ports(addresses); f.Level != doctor.OK || strings.Contains(f.Message, "eth1") {
+	if f := s.ports(addresses); f.Level != OK || strings.Contains(f.Message, "eth1") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -67,18 +66,18 @@ func TestDoctorPorts(t *testing.T) {
 // TestLossLimit: a limit that cannot be used is a warning.
 func TestLossLimit(t *testing.T) {
 	f := lossLimit(3*time.Second, nil)
-	if f.Level != doctor.OK || f.Values["silentSeconds"] != 3.0 ||
+	if f.Level != OK || f.Values["silentSeconds"] != 3.0 ||
 		!strings.Contains(f.Message, "out of reach for 3s;") {
 		t.Errorf("%+v", f)
 	}
 	f = lossLimit(0, errors.New("no time"))
-	if f.Level != doctor.Warning || f.Message != "no time" {
+	if f.Level != Warning || f.Message != "no time" {
 		t.Errorf("%+v", f)
 	}
 	silent, signals := new(ucxReport).progress(), ucxReport{}
 	signals.Survey.Events = true
-	if is := signals.progress(); silent.Level != doctor.Warning || silent.Remedy == "" ||
-		is.Level != doctor.OK {
+	if is := signals.progress(); silent.Level != Warning || silent.Remedy == "" ||
+		is.Level != OK {
 		t.Errorf("%+v, %+v", silent, is)
 	}
 }

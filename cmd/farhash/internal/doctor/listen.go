@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/system/launch"
 	"github.com/farhash/farhash/internal/ucxdevices"
 )
@@ -42,7 +41,7 @@ func reachOf(addresses []net.IP) reach {
 
 // ports reports where ranks of a job on several hosts would listen here. addressesOf returns the
 // addresses of a device.
-func (s *ucxReport) ports(addressesOf func(device string) []net.IP) doctor.Finding {
+func (s *ucxReport) ports(addressesOf func(device string) []net.IP) Finding {
 	chosen, only := []string(nil), s.meeting()
 	named := os.Getenv(ucxdevices.Variable) != ""
 	where := "the device that reaches the rendezvous, one of these"
@@ -64,7 +63,7 @@ func (s *ucxReport) ports(addressesOf func(device string) []net.IP) doctor.Findi
 		chosen = append(chosen, d.Name)
 		ports = append(ports, fmt.Sprintf("%s %v: %v", d.Name, addresses, who))
 	}
-	f := doctor.Finding{Group: groupUCX, Name: "open ports", Level: doctor.OK,
+	f := Finding{Group: groupUCX, Name: "open ports", Level: OK,
 		Values: map[string]any{"tcpDevices": append([]string{}, chosen...),
 			"reach": widest.String()}}
 	f.Message = "rank 0 listens at the rendezvous, and admits processes that have the token"
@@ -77,10 +76,10 @@ func (s *ucxReport) ports(addressesOf func(device string) []net.IP) doctor.Findi
 	}
 	f.Message += "; whoever can connect to such a port can end the rank, and read and write its " +
 		"memory, without the token"
-	f.Level, f.Remedy = doctor.Note, "admit only the hosts of the job to them: by a firewall, or "+
+	f.Level, f.Remedy = Note, "admit only the hosts of the job to them: by a firewall, or "+
 		"by "+ucxdevices.Variable+" with a device of a private network, such as wg0"
 	if widest == everybody {
-		f.Level = doctor.Warning
+		f.Level = Warning
 	}
 	return f
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/rma/mpi"
 	"github.com/farhash/farhash/rma/ucx"
@@ -72,13 +71,13 @@ func TestDoctorOnMPI(t *testing.T) {
 	if strings.Contains(f.Message, "launcher is missing") {
 		t.Skip(f.Message)
 	}
-	if !strings.Contains(f.Message, ": works under /") || f.Level != doctor.OK {
+	if !strings.Contains(f.Message, ": works under /") || f.Level != OK {
 		t.Errorf("doctor reports %+v", f)
 	}
 	if strings.HasPrefix(f.Message, "Open MPI v4") {
 		t.Setenv("OMPI_MCA_osc", "rdma")
 		if f := probeMPI(t.Context()); !strings.Contains(f.Message, "set OMPI_MCA_osc=sm,") ||
-			f.Level != doctor.Warning || f.Remedy == "" {
+			f.Level != Warning || f.Remedy == "" {
 			t.Errorf("of osc/rdma doctor reports %+v", f)
 		}
 	}

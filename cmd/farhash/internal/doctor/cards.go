@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/ucxdevices"
 )
 
 // idleCards reports cards that UCX does not use, though the user has not excluded them.
-func (s *ucxReport) idleCards(cards []string) (doctor.Finding, bool) {
+func (s *ucxReport) idleCards(cards []string) (Finding, bool) {
 	var idle []string
 	for _, card := range cards {
 		if !excluded(card, os.Getenv(ucxdevices.Variable)) &&
@@ -22,7 +21,7 @@ func (s *ucxReport) idleCards(cards []string) (doctor.Finding, bool) {
 			idle = append(idle, card)
 		}
 	}
-	return doctor.Finding{Group: groupUCX, Name: "cards", Level: doctor.Warning,
+	return Finding{Group: groupUCX, Name: "cards", Level: Warning,
 		Message: strings.Join(idle, ", ") + ": UCX does not use what is faster than TCP",
 		Remedy: "install ibverbs-providers and rdma-core; see locked memory above; give the user " +
 			"/dev/infiniband (docker run --device); unset UCX_TLS; or exclude it by " +
@@ -46,19 +45,19 @@ func excluded(card, setting string) bool {
 
 // unconnected reports cards whose reliable connections need messages of another transport to be
 // made, and UCX has none: "no auxiliary transport".
-func (s *ucxReport) unconnected() (doctor.Finding, bool) {
+func (s *ucxReport) unconnected() (Finding, bool) {
 	var reliable, others []string
 	for _, d := range s.Survey.Devices {
 		switch {
 		case strings.HasPrefix(d.Transport, "ud_") && d.Used:
-			return doctor.Finding{}, false
+			return Finding{}, false
 		case strings.HasPrefix(d.Transport, "ud_") && !slices.Contains(others, d.Transport):
 			others = append(others, d.Transport)
 		case strings.HasPrefix(d.Transport, "rc_") && d.Used:
 			reliable = append(reliable, d.Transport+" on "+d.Name)
 		}
 	}
-	f := doctor.Finding{Group: groupUCX, Name: "connections", Level: doctor.Warning,
+	f := Finding{Group: groupUCX, Name: "connections", Level: Warning,
 		Message: strings.Join(reliable, ", ") + ": ranks cannot connect without a transport by " +
 			"UD (\"no auxiliary transport\"); one by TCP is no replacement",
 		Remedy: "use another network: UCX_TLS=tcp,self",
@@ -74,10 +73,10 @@ var droppedUntil = [2]int{1, 19}
 
 // dropped reports ports at which UCX drops all packets by UD: it takes a packet that came by IPv4
 // for one by IPv6 where the driver does not report which it was.
-func (s *ucxReport) dropped(ports []doctor.Port, library string) (doctor.Finding, bool) {
+func (s *ucxReport) dropped(ports []Port, library string) (Finding, bool) {
 	var version [2]int // unknown: an old one
 	_, _ = fmt.Sscanf(library, "UCX %d.%d", &version[0], &version[1])
-	f := doctor.Finding{Group: groupUCX, Name: "GID", Level: doctor.Warning}
+	f := Finding{Group: groupUCX, Name: "GID", Level: Warning}
 	if slices.Compare(version[:], droppedUntil[:]) >= 0 {
 		return f, false
 	}

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"net/netip"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/ucxdevices"
 )
 
@@ -58,7 +57,7 @@ func TestDoctorConnections(t *testing.T) {
 
 // GIDs at which UCX drops what arrives are found, with one where it does not.
 func TestDoctorGID(t *testing.T) {
-	rxe := doctor.Port{Name: "rxe0:1", Ethernet: true, GIDs: []doctor.GID{
+	rxe := Port{Name: "rxe0:1", Ethernet: true, GIDs: []GID{
 		{Index: 0, Address: netip.MustParseAddr("fe80::1"), Version: 2},
 		{Index: 1, Address: netip.MustParseAddr("::ffff:10.99.0.1"), Version: 2}}}
 	mlx, infiniBand, old := rxe, rxe, rxe
@@ -67,7 +66,7 @@ func TestDoctorGID(t *testing.T) {
 	for _, c := range []struct {
 		what, setting, library string
 		report                 *ucxReport
-		port                   doctor.Port
+		port                   Port
 		remedy                 string // "": nothing is found
 	}{
 		{"of IPv4", "", "UCX 1.13.1", both, rxe, "UCX_IB_GID_INDEX=0 for all ranks"},
@@ -81,8 +80,8 @@ func TestDoctorGID(t *testing.T) {
 		{"not used", "", "UCX 1.13.1", softRoCE("rc_verbs/rxe0:1"), rxe, ""},
 	} {
 		t.Setenv("UCX_IB_GID_INDEX", c.setting)
-		f, found := c.report.dropped([]doctor.Port{c.port}, c.library)
-		if found != (c.remedy != "") || found && (f.Level != doctor.Warning ||
+		f, found := c.report.dropped([]Port{c.port}, c.library)
+		if found != (c.remedy != "") || found && (f.Level != Warning ||
 			!strings.HasPrefix(f.Message, "rxe0:1 (GID 1, 10.99.0.1): ") ||
 			!strings.Contains(f.Remedy, c.remedy)) {
 			t.Errorf("%s: %v, %+v", c.what, found, f)
@@ -93,11 +92,11 @@ func TestDoctorGID(t *testing.T) {
 // Atomics of a device that UCX does not use are mentioned.
 func TestDoctorEmulated(t *testing.T) {
 	f := softRoCE("rc_verbs/rxe0:1", "ud_verbs/rxe0:1").atomics()
-	if f.Level != doctor.Note || !strings.Contains(f.Message, "some of rc_verbs on rxe0:1") ||
+	if f.Level != Note || !strings.Contains(f.Message, "some of rc_verbs on rxe0:1") ||
 		strings.Contains(f.Message, "on rxe1") {
 		t.Errorf("%+v", f)
 	}
-	if f := softRoCE("ud_verbs/rxe0:1").atomics(); f.Level != doctor.OK {
+	if f := softRoCE("ud_verbs/rxe0:1").atomics(); f.Level != OK {
 		t.Errorf("%+v", f)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/cmd/farhash/internal/try"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/internal/ucxdevices"
@@ -135,23 +134,23 @@ func TestUCXReport(t *testing.T) {
 	for _, c := range []struct {
 		report         ucxReport
 		name           string
-		level          doctor.Level
+		level          Level
 		message, avoid string
 	}{
-		{of(card, wire), "to other hosts", doctor.OK, "rc_mlx5 on mlx5_0:1, tcp on eth0", ""},
-		{of(card, datagrams), "to other hosts", doctor.OK, "ud_mlx5 on mlx5_0:1", "connections"},
-		{of(idle), "to other hosts", doctor.Warning, "no device", ""},
-		{of(idle, wire), "cards", doctor.Warning, "mlx5_0: UCX does not use", ""},
-		{of(card), "atomics", doctor.Note, "of rc_mlx5 are not coherent", ""},
-		{failed, "atomics", doctor.Warning, "no way", ""},
-		{ucxReport{}, "progress", doctor.Warning, "no events", ""},
+		{of(card, wire), "to other hosts", OK, "rc_mlx5 on mlx5_0:1, tcp on eth0", ""},
+		{of(card, datagrams), "to other hosts", OK, "ud_mlx5 on mlx5_0:1", "connections"},
+		{of(idle), "to other hosts", Warning, "no device", ""},
+		{of(idle, wire), "cards", Warning, "mlx5_0: UCX does not use", ""},
+		{of(card), "atomics", Note, "of rc_mlx5 are not coherent", ""},
+		{failed, "atomics", Warning, "no way", ""},
+		{ucxReport{}, "progress", Warning, "no events", ""},
 		{of(card), "", "", "", "cards"},
 		{ucxReport{}, "", "", "", "batches"},
 	} {
 		message := ""
 		cards := []string{"mlx5_0"}[:min(1, len(c.report.Survey.Devices))]
 		for _, f := range c.report.findings(cards, nil) {
-			if (f.Level == doctor.OK) != (f.Remedy == "") || f.Name == c.avoid {
+			if (f.Level == OK) != (f.Remedy == "") || f.Name == c.avoid {
 				t.Errorf("%+v", f)
 			}
 			if f.Name == c.name {

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/mpi"
 	"github.com/farhash/farhash/rma/ucx"
@@ -39,15 +38,15 @@ var mpiInstallations = []mpiInstallation{
 }
 
 // probeMPI starts two ranks under MPI, which test what the engine needs, and reports the result.
-func probeMPI(ctx context.Context) doctor.Finding {
-	f := doctor.Finding{Group: groupRanks, Name: "ranks under MPI", Level: doctor.OK}
+func probeMPI(ctx context.Context) Finding {
+	f := Finding{Group: groupRanks, Name: "ranks under MPI", Level: OK}
 	library := mpi.Library()
 	f.Values = map[string]any{"built": mpi.Built, "library": library}
 	if !mpi.Built {
 		f.Message = "not built in, and not needed, as UCX is"
 		if !ucx.Built {
 			f.Message = "not built in; only ranks on several hosts need it"
-			f.Level, f.Remedy = doctor.Note, "go build -tags 'mpi openmpi' ./cmd/farhash, or "+
+			f.Level, f.Remedy = Note, "go build -tags 'mpi openmpi' ./cmd/farhash, or "+
 				"'mpi mpich', with libopenmpi-dev or libmpich-dev"
 		}
 		return f
@@ -67,12 +66,12 @@ func probeMPI(ctx context.Context) doctor.Finding {
 			message, f.Remedy = m.probe(ctx)
 			f.Message = library + ": " + message
 			if f.Remedy != "" {
-				f.Level = doctor.Warning
+				f.Level = Warning
 			}
 			return f
 		}
 	}
-	f.Level, f.Message = doctor.Note, library+": doctor does not know its launcher"
+	f.Level, f.Message = Note, library+": doctor does not know its launcher"
 	f.Remedy = "start 'farhash doctor --mpi-rank' with it on two ranks"
 	return f
 }
