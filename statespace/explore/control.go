@@ -45,6 +45,7 @@ const (
 	cellProcess = 14 // a number that differs between processes
 	cellProgram = 15 // bytes that this rank takes beside its part of the budget
 	cellPeak    = 19 // most bytes that its process has taken so far, if it is the first one there
+	cellRoom    = 22 // bytes that windows may take on its host
 
 	// Words of rank 0 only.
 	cellLevel      = 16 // the level being expanded, or levelEnd

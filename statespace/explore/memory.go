@@ -61,6 +61,7 @@ type budget struct {
 	program uint64 // bytes of it for the program; 0: not known
 	states  uint64 // bytes of it for tables, arenas, frontiers and logs
 	ranks   uint64
+	room    uint64 // bytes that there are for windows, if these are fewer; 0: they are not
 
 	perState float64 // bytes of states that one takes, as planned
 	tables   uint64  // bytes of states for tables and arenas, old and new ones while they grow
@@ -80,10 +81,66 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 		s.budget.mem = s.opts.Mem
 		err = s.reserveProgram(ctx)
 	}
+	if err == nil && s.opts.Mem > 0 {
+		err = s.fitWindows(ctx)
+	}
 	s.budget.states -= min(s.opts.Beside, s.budget.states/2)
 	tables, lists := s.stateBytes()
 	s.budget.divide(tables, lists, s.taskWords)
 	return err
+}
+
+// fitWindows has a search use no more of the memory that it was given than windows have room for, on
+// all hosts, and says so. Collective.
+func (s *search) fitWindows(ctx context.Context) error {
+	room := rma.Room(s.job)
+	if err := s.control.set(ctx, cellRoom, room); err != nil {
+		return err
+	}
+	if err := s.job.Barrier(ctx); err != nil {
+		return err
+	}
+	hosts, total := map[string]bool{}, 0.0
+	for rank := range s.job.Size() {
+		if s.hosts != nil && hosts[s.hosts[rank]] || s.hosts == nil && rank > 0 {
+			continue
+		}
+		here, err := s.control.Load(ctx, rank, cellRoom)
+		if err != nil {
+			return err
+		}
+		if total += float64(here); s.hosts != nil {
+			hosts[s.hosts[rank]] = true
+		}
+	}
+	given := s.budget.mem
+	fits, err := s.budget.fit(uint64(min(total, math.MaxInt64)))
+	if err == nil && !fits && s.job.Rank() == 0 && s.opts.Warn != nil {
+		s.opts.Warn(fmt.Errorf("explore: of %s of memory the search can use %s%s",
+			memory.Format(given), memory.Format(s.budget.mem), forWindows(uint64(total))))
+	}
+	return err
+}
+
+// fit keeps what is for states within a share of the room for windows. It reports whether that has
+// room for all.
+func (b *budget) fit(room uint64) (fits bool, err error) {
+	windows := uint64(defaultShare * float64(room))
+	if b.states <= windows {
+		return true, nil
+	}
+	b.mem -= b.states - windows
+	b.room = room
+	if b.states = windows; windows < minStateBytes {
+		return false, &memoryError{b.mem, b.mem + minMem - windows, forWindows(room)}
+	}
+	return false, nil
+}
+
+// forWindows says why a search cannot have more memory.
+func forWindows(room uint64) string {
+	return fmt.Sprintf(", as the engine has %s for windows (/dev/shm if ranks are processes of a "+
+		"host)", memory.Format(room))
 }
 
 // offered is how many blocks a rank leaves for others together.
@@ -157,8 +214,7 @@ func newBudget(mem, room uint64, ranks int) (*budget, error) {
 	if mem < minMem {
 		purpose := ""
 		if room < minMem {
-			purpose = fmt.Sprintf(", as the engine has %s for windows (/dev/shm if ranks are "+
-				"processes of a host)", memory.Format(room))
+			purpose = forWindows(room)
 		}
 		return nil, &memoryError{mem, minMem, purpose}
 	}

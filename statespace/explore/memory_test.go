@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/invariant"
+	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/set"
@@ -252,5 +253,51 @@ func TestNoRoomForWindows(t *testing.T) {
 	_, err := newBudget(0, 1<<20, 2)
 	if err == nil || !strings.Contains(err.Error(), "1.0 MiB for windows (/dev/shm") {
 		t.Error(err)
+	}
+}
+
+// cramped is a job that has little room for windows.
+type cramped struct {
+	rma.Job
+	room uint64
+}
+
+func (c cramped) Room() uint64 { return c.room }
+
+// A search that is given more memory than windows have room for plans with less, and says so before
+// it begins.
+func TestMemAboveRoom(t *testing.T) {
+	for _, try := range []struct {
+		mem, room uint64
+		whole     bool
+		warning   string
+	}{
+		{1 << 30, 64 << 20, false, "of 1.0 GiB of memory the search can use 99.2 MiB, as the engine " +
+			"has 64.0 MiB for windows (/dev/shm if ranks are processes of a host)"},
+		{1 << 30, 64 << 20, true, "of 1.0 GiB of memory the search can use "},
+		{1 << 30, 1 << 31, true, ""}, {50 << 20, 64 << 20, false, ""},
+	} {
+		var said, planned string
+		err := local.Run(2, func(job rma.Job) error {
+			opts := Options{Mem: try.mem, MemWhole: try.whole,
+				Warn: func(err error) { said += err.Error() }}
+			if job.Rank() == 0 {
+				opts.Progress = func(s Snapshot) { planned = memory.Format(s.Plan.Mem) }
+			}
+			res, err := Run(t.Context(), cramped{job, try.room}, single{}, opts)
+			if err == nil && !res.Complete {
+				t.Error(res.Reason)
+			}
+			return err
+		})
+		if err != nil || !strings.Contains(said, try.warning) || (said == "") != (try.warning == "") ||
+			said != "" && !strings.Contains(said, "can use "+planned+",") ||
+			said == "" && planned != memory.Format(try.mem) {
+			t.Errorf("%+v: error %v, warning %q, plan %s", try, err, said, planned)
+		}
+	}
+	_, err := (&budget{mem: 1 << 30, states: 900 << 20}).fit(1 << 20)
+	if err == nil || !strings.Contains(err.Error(), "1.0 MiB for windows (/dev/shm") {
+		t.Errorf("no room at all: error %v", err)
 	}
 }
