@@ -95,13 +95,22 @@ func counted(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 // noteUnbounded says, of a search that has ended at full memory or a limit, that the net may be
 // unbounded: then no memory is enough.
 func noteUnbounded(net *petri.Net, res *explore.Result, p *packing.Packing) string {
-	open := p.Open()
-	if open < 0 || res.Reason != explore.MemoryFull && res.Reason != explore.LimitReached {
+	note := noteOpen(net, p)
+	if note == "" || res.Reason != explore.MemoryFull && res.Reason != explore.LimitReached {
 		return ""
 	}
 	most, _ := packing.Peaks(res)
-	return fmt.Sprintf("; the net may be unbounded: nothing in its structure bounds place %s, and "+
-		"a place has held %s", net.Places[open].ID, plural.Of(int(most), "token"))
+	return fmt.Sprintf("%s, and a place has held %s", note, plural.Of(int(most), "token"))
+}
+
+// noteOpen names a place that nothing in the structure of the net bounds; "" if there is none.
+func noteOpen(net *petri.Net, p *packing.Packing) string {
+	open := p.Open()
+	if open < 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the net may be unbounded: nothing in its structure bounds place %s",
+		net.Places[open].ID)
 }
 
 func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing, traced string) (answer,

@@ -97,8 +97,7 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 		a.Reason, code = string(explore.Interrupted), cli.InterruptCode(caught)
 	case errors.As(err, &full):
 		a.Reason, code = string(explore.MemoryFull), cli.ExitIncomplete
-		a.detail = fmt.Sprintf("%s in use; give more by --mem, or take --engine explicit",
-			plural.Of(int(full.Nodes), "node"))
+		a.detail = noteNodes(net, full)
 	case err != nil:
 		return err
 	}
@@ -121,6 +120,16 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 		return err
 	}
 	return &cli.ExitError{Code: code}
+}
+
+// noteNodes is the detail of memory that sets of markings have filled.
+func noteNodes(net *petri.Net, full *symbolic.FullError) string {
+	note := fmt.Sprintf("%s in use; give more by --mem, or take --engine explicit",
+		plural.Of(int(full.Nodes), "node"))
+	if p, err := packing.New(net, packing.Options{}); err == nil {
+		note += noteOpen(net, p)
+	}
+	return note
 }
 
 // takeSets takes the numbers of a symbolic result, or of none, which leaves the properties unknown.
