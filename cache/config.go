@@ -101,7 +101,12 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 		if c.Mode != LockFree {
 			return fmt.Errorf("cache: a cache by name is lock-free, and cannot be %v", c.Mode)
 		}
-		return core.Recorded(shared, "cache", c.fields, c.set, complete)
+		err := core.Recorded(shared, "cache", c.fields, c.set, complete)
+		if err == nil && c.Mode != LockFree {
+			err = fmt.Errorf("cache: the file has one that is %v: its header is damaged; remove it",
+				c.Mode)
+		}
+		return err
 	}
 	fields := c.fields()
 	return rma.Agree(ctx, job, "cache", complete(), fields...)

@@ -3,6 +3,8 @@ package cache
 import (
 	"encoding/binary"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/rma"
 )
 
 // named is the path of a cache in memory for one test.
@@ -188,4 +191,112 @@ func TestCutOff(t *testing.T) {
 			}
 		}
 	}
+}
+
+// recorded is a job by name whose file has these numbers for the configuration.
+type recorded struct {
+	rma.Shared
+	record []uint64
+}
+
+func (r recorded) Size() int        { return 1 }
+func (r recorded) Attached() bool   { return true }
+func (r recorded) Record() []uint64 { return r.record }
+
+// Whatever numbers a file has for the configuration, they are refused or those of a cache that can
+// be: lock-free, as nobody would give back a lock in a file that is damaged.
+func TestForgedConfig(t *testing.T) {
+	whole := []uint64{8, 16, 64, uint64(LockFree), uint64(Groups), 4, 3, 0}
+	for name, forge := range map[string]func(n []uint64){
+		"locks of groups":        func(n []uint64) { n[3] = uint64(Fine) },
+		"a lock of a rank":       func(n []uint64) { n[3] = uint64(Coarse) },
+		"no mode":                func(n []uint64) { n[3] = 1 << 63 },
+		"no size of keys":        func(n []uint64) { n[0] = 0 },
+		"a size of keys below 0": func(n []uint64) { n[0] = 1 << 63 },
+		"a long value":           func(n []uint64) { n[1] = MaxPairBytes },
+		"no buckets":             func(n []uint64) { n[2] = 0 },
+		"many buckets":           func(n []uint64) { n[2] = MaxBuckets + 1 },
+		"no addressing":          func(n []uint64) { n[4] = 2 },
+		"windows of groups":      func(n []uint64) { n[4] = uint64(Paper) },
+		"large groups":           func(n []uint64) { n[5] = maxGroupBuckets + 1 },
+		"many choices":           func(n []uint64) { n[6] = maxChoices + 1 },
+		"a time to live below 0": func(n []uint64) { n[7] = 1 << 63 },
+	} {
+		record := slices.Clone(whole)
+		forge(record)
+		if err := new(Config).agree(t.Context(), recorded{nil, record}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	err := new(Config).agree(t.Context(), recorded{nil, whole[:7]})
+	if err == nil || new(Config).agree(t.Context(), recorded{nil, whole}) != nil {
+		t.Errorf("a whole record is refused, or a short one is not: %v", err)
+	}
+}
+
+// A cache whose memory is damaged has no wrong answer: what was put is found as it was, or missed.
+// Every call ends, and a put and Clear repair what they meet, an expiry too.
+func TestDamagedMemory(t *testing.T) {
+	const pairs = 200
+	for _, ttl := range []time.Duration{0, Forever} {
+		c := open(t, named(t), Config{KeySize: 8, ValueSize: 16, Buckets: 1024, TTL: ttl})
+		rng, words := rand.New(rand.NewPCG(3, 4)), c.batches.Segments.Of(0)
+		for i := range pairs {
+			if _, err := c.Put(spread(uint64(i+1), 8), spread(uint64(i+7), 16)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range len(words) / 8 {
+			words[rng.IntN(len(words))] ^= 1 << rng.IntN(64)
+		}
+		for i := range 20 * c.bucketWords {
+			words[rng.IntN(len(words))] = []uint64{0, 1, math.MaxUint64, rng.Uint64()}[i%4]
+		}
+		if err := c.Check(t.Context()); err == nil {
+			t.Error("Check finds nothing")
+		}
+		keys, values, hits := []byte{}, make([]byte, 16*pairs), make([]bool, pairs)
+		for i := range pairs {
+			keys = append(keys, spread(uint64(i+1), 8)...)
+		}
+		err := c.GetBatch(keys, values, hits)
+		missed := 0
+		for i, hit := range hits {
+			value, want := make([]byte, 16), spread(uint64(i+7), 16)
+			alone, oneErr := c.Get(keys[8*i:][:8], value)
+			if err = errors.Join(err, oneErr); hit && !slices.Equal(values[16*i:][:16], want) ||
+				alone && !slices.Equal(value, want) {
+				t.Errorf("pair %d is another", i)
+			}
+			if !hit {
+				missed++
+			}
+			_, putErr := c.Put(keys[8*i:][:8], want)
+			found, getErr := c.Get(keys[8*i:][:8], value)
+			if err = errors.Join(err, putErr, getErr); !found || !slices.Equal(value, want) {
+				t.Errorf("pair %d is not found after it was put again", i)
+			}
+		}
+		for p, allErr := range c.All(t.Context()) {
+			err = errors.Join(err, allErr)
+			if i := slices.Index(keysOf(keys), string(p.Key)); i < 0 ||
+				!slices.Equal(p.Value, spread(uint64(i+7), 16)) {
+				t.Errorf("All has %x: %x", p.Key, p.Value)
+			}
+		}
+		if err = errors.Join(err, c.Clear(t.Context()), c.Check(t.Context())); err != nil {
+			t.Error(err)
+		}
+		if missed == 0 || missed == pairs {
+			t.Errorf("%d of %d are missed", missed, pairs)
+		}
+	}
+}
+
+// keysOf are keys of 8 bytes, one by one.
+func keysOf(keys []byte) (list []string) {
+	for key := range slices.Chunk(keys, 8) {
+		list = append(list, string(key))
+	}
+	return list
 }

@@ -145,7 +145,7 @@ func (s *search) match(b []uint64, seal uint64) verdict {
 		if s.takes(Updated); gone {
 			s.result = Inserted
 		}
-		s.write = seal != s.seal || !sameWords(s.c.valueIn(b), s.value)
+		s.write = seal != s.seal || expiry != s.expiry || !sameWords(s.c.valueIn(b), s.value)
 		return more
 	case s.matched:
 		// mark: a put finds its key twice
