@@ -42,7 +42,7 @@ int farhash_job_barrier(farhash_job *job) {
 }
 
 int farhash_job_close(farhash_job *job) {
-	HANDLE(job, FH_JOB);
+	CLOSE(job, FH_JOB);
 	return goJobClose(h->number);
 }
 
@@ -136,7 +136,7 @@ int farhash_set_check(farhash_set *set) {
 }
 
 int farhash_set_close(farhash_set *set) {
-	HANDLE(set, FH_SET);
+	CLOSE(set, FH_SET);
 	return goSetClose(h->number);
 }
 
@@ -234,7 +234,7 @@ int farhash_elements_check(farhash_elements *elements) {
 }
 
 int farhash_elements_close(farhash_elements *elements) {
-	HANDLE(elements, FH_ELEMENTS);
+	CLOSE(elements, FH_ELEMENTS);
 	return goElementsClose(h->number);
 }
 
@@ -327,7 +327,7 @@ int farhash_strings_check(farhash_strings *strings) {
 }
 
 int farhash_strings_close(farhash_strings *strings) {
-	HANDLE(strings, FH_STRINGS);
+	CLOSE(strings, FH_STRINGS);
 	return goStringsClose(h->number);
 }
 
@@ -403,6 +403,7 @@ int farhash_cache_put_batch_ttl(farhash_cache *cache, const void *keys, size_t n
 int farhash_cache_update(farhash_cache *cache, const void *key, int (*function)(void *value,
 	int found, void *argument), void *argument) {
 	HANDLE(cache, FH_CACHE);
+	CALLER();
 	NEED(key);
 	NEED(function);
 	return goCacheUpdate(h->number, BARE(key), (void *)function, argument);
@@ -449,6 +450,7 @@ int farhash_cache_get_at(farhash_cache *cache, int32_t rank, uint64_t bucket, vo
 int farhash_cache_range(farhash_cache *cache, int local, int (*function)(const void *key,
 	size_t key_size, const void *value, size_t value_size, void *argument), void *argument) {
 	HANDLE(cache, FH_CACHE);
+	CALLER();
 	NEED(function);
 	return goCacheRange(h->number, local, (void *)function, argument);
 }
@@ -491,7 +493,7 @@ int farhash_cache_check(farhash_cache *cache) {
 }
 
 int farhash_cache_close(farhash_cache *cache) {
-	HANDLE(cache, FH_CACHE);
+	CLOSE(cache, FH_CACHE);
 	return goCacheClose(h->number);
 }
 
@@ -521,6 +523,7 @@ int farhash_map_batch(farhash_map *map, farhash_map_call calls[], size_t n) {
 int farhash_map_range(farhash_map *map, int (*function)(const void *key, size_t key_size,
 	const void *value, size_t value_size, void *argument), void *argument) {
 	HANDLE(map, FH_MAP);
+	CALLER();
 	NEED(function);
 	return goMapRange(h->number, (void *)function, argument);
 }
@@ -553,7 +556,7 @@ int farhash_map_check(farhash_map *map) {
 }
 
 int farhash_map_close(farhash_map *map) {
-	HANDLE(map, FH_MAP);
+	CLOSE(map, FH_MAP);
 	return goMapClose(h->number);
 }
 
@@ -562,6 +565,7 @@ int farhash_index_build(farhash_job *job, const farhash_index_config *config,
 	void *argument, farhash_index **index) {
 	OUT(index);
 	HANDLE(job, FH_JOB);
+	CALLER();
 	fh_keep_stacks();
 	return goIndexBuild(h->number, BARE(config), (void *)next, argument, (fh_handle **)index);
 }
@@ -601,6 +605,7 @@ int farhash_index_get_batch(farhash_index *index, const void *keys, size_t n, vo
 int farhash_index_lookup(farhash_index *index, const void *keys, size_t n, void (*found)(size_t i,
 	const void *value, size_t value_size, void *argument), void *argument) {
 	HANDLE(index, FH_INDEX);
+	CALLER();
 	NONE(n);
 	NEED(keys);
 	NEED(found);
@@ -634,7 +639,7 @@ int farhash_index_check(farhash_index *index) {
 }
 
 int farhash_index_close(farhash_index *index) {
-	HANDLE(index, FH_INDEX);
+	CLOSE(index, FH_INDEX);
 	return goIndexClose(h->number);
 }
 

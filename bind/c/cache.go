@@ -6,7 +6,6 @@ import "C"
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 	"unsafe"
@@ -97,9 +96,7 @@ func (p *pairs) begin(h *C.fh_handle, cfg cache.Config) (err error) {
 		return err
 	}
 	p.sized(h)
-	if p.fast, err = newFastPath(h, p.Cache, watched); err != nil {
-		return errors.Join(err, p.Close())
-	}
+	p.fast = newFastPath(h, p.Cache, watched)
 	return nil
 }
 

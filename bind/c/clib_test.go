@@ -174,6 +174,11 @@ func TestNamed(t *testing.T) {
 	well(t, run(t, nil, without.compile(t, "testdata/named.c"), t.TempDir()))
 }
 
+// Closes beside calls of other threads.
+func TestClose(t *testing.T) {
+	well(t, run(t, nil, without.compile(t, "testdata/close.c")))
+}
+
 // No function takes arguments that make no sense.
 func TestArguments(t *testing.T) {
 	header, err := os.ReadFile("farhash.h")

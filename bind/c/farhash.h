@@ -15,9 +15,10 @@
  * Functions that say "collective" are called by all ranks of the job, in the same order, with
  * the same arguments. Arguments that make no sense on one rank fail on all; a rank whose handle is
  * NULL or closed has not called, and the others wait. The other functions are safe to call from
- * any thread at any time, except that nothing may run during the close of its table. No function
- * may be called by a signal handler: it could end the process or wait for ever. Functions that
- * return int return 0 or an answer, which is positive, or an error, which is negative;
+ * any thread at any time. A close has further calls refused, and waits until those of other threads
+ * have ended; a function that a call has called cannot close the table or the job of that call. No
+ * function may be called by a signal handler: it could end the process or wait for ever. Functions
+ * that return int return 0 or an answer, which is positive, or an error, which is negative;
  * farhash_last_error then has in words what failed and what to do about it. Nothing is printed,
  * nothing aborts.
  *

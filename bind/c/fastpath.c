@@ -133,7 +133,7 @@ static int fetch(const fh_shape *s, place *p) {
 static int get_from(fh_handle *cache, const place *p, const uint64_t *k, void *value) {
 	const fh_shape *s = &cache->shape;
 	uint64_t seen[FH_FAST_WORDS];
-	fh_tally *tally = &cache->tallies[p->hash % FH_STRIPES];
+	fh_tally *tally = fh_mine(cache);
 	for (uint64_t i = 0; i < s->group_buckets; i++) {
 		const uint64_t *bucket = candidate(s, p, i);
 		uint64_t seal = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
@@ -204,7 +204,8 @@ static int put_into(const fh_shape *s, const place *p, const uint64_t *k, const 
 		return FH_UNKNOWN;
 	uint64_t expiry = s->ttl_ns ? time + s->ttl_ns : 0;
 	uint64_t seal = seal_of(p->hash, expiry, v, s->value_words);
-	if (!there || before != seal || !same(there + s->key_at + s->key_words, v, s->value_words)) {
+	if (!there || before != seal || expiry_of(s, there) != expiry ||
+		!same(there + s->key_at + s->key_words, v, s->value_words)) {
 		*written = there ? there : vacant;
 		write_bucket(*written, s, seal, expiry, k, v);
 	}
@@ -234,7 +235,7 @@ int fh_fast_put(fh_handle *cache, const void *key, const void *value) {
 	int done = put_into(s, &p, k, v, &written);
 	if (far && !send(s, &p, written))
 		return FH_UNKNOWN;
-	fh_tally *tally = &cache->tallies[p.hash % FH_STRIPES];
+	fh_tally *tally = fh_mine(cache);
 	if (done != FH_UNKNOWN)
 		count(done == FARHASH_NEW ? &tally->inserted : &tally->updated);
 	return done;

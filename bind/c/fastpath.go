@@ -5,9 +5,7 @@ import "C"
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
-	"syscall"
 	"unsafe"
 
 	"github.com/farhash/farhash/cache"
@@ -40,19 +38,14 @@ const tallyWords = int(unsafe.Sizeof(C.fh_tally{}) / 8)
 
 // newFastPath lets C use a cache by itself, where its memory is direct or MPI moves words. It is
 // nil where reads and writes take locks. All ranks have one or none.
-func newFastPath(h *C.fh_handle, c *cache.Cache, w *watch) (*fastPath, error) {
+func newFastPath(h *C.fh_handle, c *cache.Cache, w *watch) *fastPath {
 	if w.buckets == nil || c.Config().Mode != cache.LockFree {
-		return nil, nil
-	}
-	tallies := C.fh_count(h)
-	if tallies == nil {
-		return nil, fmt.Errorf("farhash: counters of a cache: %w", syscall.ENOMEM)
+		return nil
 	}
 	if max(c.Config().KeySize, c.Config().ValueSize) <= 8*C.FH_FAST_WORDS {
 		h.shape = shapeOf(c.Config(), w)
 	}
-	return &fastPath{unsafe.Slice((*uint64)(unsafe.Pointer(tallies)), C.FH_STRIPES*tallyWords)},
-		nil
+	return &fastPath{unsafe.Slice((*uint64)(unsafe.Pointer(&h.tallies)), C.FH_STRIPES*tallyWords)}
 }
 
 // shapeOf is all zeros where words are neither in memory nor moved by MPI.

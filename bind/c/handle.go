@@ -70,7 +70,9 @@ func open[T any](j *job, call string, wrong error, out **C.fh_handle, r *registr
 	}
 	var h *C.fh_handle
 	if wrong == nil {
-		h, wrong = hold(r, kind, value)
+		if h, wrong = hold(r, kind, value); wrong == nil {
+			h.job = j.c
+		}
 	}
 	err := j.together(call, wrong)
 	if err == nil {
@@ -85,10 +87,11 @@ func open[T any](j *job, call string, wrong error, out **C.fh_handle, r *registr
 	return err
 }
 
-// release has C refuse further calls.
+// release has C refuse further calls, and returns when those of other threads have ended.
 func release[T any](r *registry[T], h *C.fh_handle) {
-	r.drop(h.number)
+	number := h.number
 	C.fh_retire(h)
+	r.drop(number)
 }
 
 // closer is a table of a job.
@@ -115,7 +118,7 @@ func (r *roster) remove(t closer) {
 	delete(r.open, t)
 }
 
-// shutAll closes what is still open.
+// shutAll closes what is still open. No call that opens or closes a table of the job is in flight.
 func (r *roster) shutAll() error {
 	r.mu.Lock()
 	tables := r.open

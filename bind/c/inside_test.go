@@ -137,6 +137,31 @@ func TestRoster(t *testing.T) {
 	}
 }
 
+// TestEnd: of two that close a job, one does, and the other waits for it.
+func TestEnd(t *testing.T) {
+	leaving, left, ended := make(chan bool), false, make(chan bool)
+	j, err := newJob(alone{}, func() error {
+		close(leaving)
+		time.Sleep(20 * time.Millisecond) // in which one that did not wait would end
+		left = true
+		return errBegin
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-leaving
+		if err := j.end(); err != nil || !left {
+			t.Errorf("the second: error %v, and the first has ended: %v", err, left)
+		}
+		close(ended)
+	}()
+	if err := j.end(); !errors.Is(err, errBegin) {
+		t.Errorf("the first: error %v", err)
+	}
+	<-ended
+}
+
 // errBegin is why begins cannot make a table, and begun is how often it was tried.
 var (
 	errBegin = errors.New("it cannot begin")

@@ -22,12 +22,13 @@ type job struct {
 	c *C.fh_handle
 	roster
 	rma.Job
-	leave func() error // in place of Close
+	leave func() error  // in place of Close
+	gone  chan struct{} // is closed when the job is
 }
 
 // newJob makes the handle of a membership.
 func newJob(j rma.Job, leave func() error) (made *job, err error) {
-	made = &job{Job: j, leave: leave}
+	made = &job{Job: j, leave: leave, gone: make(chan struct{})}
 	made.c, err = hold(&everyJob, C.FH_JOB, made)
 	return made, err
 }
@@ -59,9 +60,22 @@ func (j *job) file(call string, path *C.char, do func(context.Context, string) e
 }
 
 func (j *job) shut() error {
-	err := j.shutAll()
+	defer close(j.gone)
 	release(&everyJob, j.c)
-	return errors.Join(err, j.leave())
+	return errors.Join(j.shutAll(), j.leave())
+}
+
+// end closes a job as farhash_job_close does. If another thread does, it waits until that has
+// ended.
+func (j *job) end() error {
+	switch C.fh_begin_close(j.c, C.FH_JOB, nil) {
+	case C.FARHASH_OK:
+		return j.shut()
+	case C.FARHASH_ERROR_CLOSED:
+		<-j.gone
+		return nil
+	}
+	return errors.New(C.GoString(C.farhash_last_error()))
 }
 
 var everyJob registry[job]
@@ -189,9 +203,7 @@ func goRun(ranks C.int32_t, c *C.farhash_options, function, argument unsafe.Poin
 			return err
 		}
 		result := C.fh_call_rank(function, made.c, argument)
-		if made.c.closed == 0 {
-			_ = made.shut()
-		}
+		_ = made.end()
 		if result != 0 {
 			return rankFailed(result)
 		}

@@ -14,11 +14,11 @@ enum { MESSAGE_BYTES = 2048 };
 
 // The message is not thread-local itself. Go has its thread-local word at a fixed place, and so all
 // of the library's are; of such places a library that is loaded late, as by Python, gets few.
-static __thread char *message;
+__thread char *fh_message;
 static pthread_key_t messages; // has them freed
 
 static void forget(void *text) {
-	message = NULL;
+	fh_message = NULL;
 	free(text);
 }
 
@@ -28,23 +28,23 @@ __attribute__((constructor)) static void keep_messages(void) {
 
 int fh_note(int code, const char *text, size_t length) {
 	static char none[] = "farhash: an error, and no memory for its message";
-	if (!message || message == none) {
+	if (!fh_message || fh_message == none) {
 		char *room = malloc(MESSAGE_BYTES);
-		message = room ? room : none;
+		fh_message = room ? room : none;
 		if (!room)
 			return code;
 		pthread_setspecific(messages, room);
 	}
 	if (length >= MESSAGE_BYTES)
 		length = MESSAGE_BYTES - 1;
-	memcpy(message, text, length);
-	message[length] = 0;
+	memcpy(fh_message, text, length);
+	fh_message[length] = 0;
 	return code;
 }
 
 int farhash_refuse(int code, const char *text) { return fh_note(code, text, strlen(text)); }
 
-const char *farhash_last_error(void) { return message ? message : ""; }
+const char *farhash_last_error(void) { return fh_message ? fh_message : ""; }
 
 static const char *const names[] = {"FARHASH_OK", "FARHASH_ERROR", "FARHASH_ERROR_ARGUMENT",
 	"FARHASH_ERROR_CLOSED", "FARHASH_ERROR_FULL", "FARHASH_ERROR_MEMORY", "FARHASH_ERROR_FILE",
@@ -118,24 +118,69 @@ static struct {
 } retired = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 fh_handle *fh_new(uint32_t kind, uint64_t number) {
-	fh_handle *h = calloc(1, sizeof *h);
+	fh_handle *h = aligned_alloc(_Alignof(fh_handle), sizeof *h);
 	if (!h)
 		return NULL;
-	h->kind = kind;
-	h->number = number;
+	*h = (fh_handle){.kind = kind, .number = number};
 	return h;
 }
 
-fh_tally *fh_count(fh_handle *h) {
-	size_t bytes = FH_STRIPES * sizeof *h->tallies;
-	if ((h->tallies = aligned_alloc(sizeof *h->tallies, bytes)))
-		memset(h->tallies, 0, bytes);
-	return h->tallies;
+// A call counts itself before it looks whether the handle is closed, and fh_retire closes it before
+// it looks at the counters: so one of the two sees the other.
+fh_handle *fh_begin_call(fh_handle *h, uint32_t kind) {
+	if (forked || !h || h->kind != kind)
+		return NULL;
+	__atomic_fetch_add(&fh_mine(h)->calls, 1, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&h->closed, __ATOMIC_SEQ_CST))
+		return h;
+	fh_end_call(&h);
+	return NULL;
+}
+
+void fh_end_call(fh_handle **h) {
+	if (*h)
+		__atomic_fetch_sub(&fh_mine(*h)->calls, 1, __ATOMIC_RELEASE);
+}
+
+static pthread_key_t callers; // the innermost fh_caller of each thread
+
+__attribute__((constructor)) static void keep_callers(void) {
+	pthread_key_create(&callers, NULL);
+}
+
+void fh_push_caller(fh_caller *caller) {
+	caller->outer = pthread_getspecific(callers);
+	pthread_setspecific(callers, caller);
+}
+
+void fh_pop_caller(fh_caller *caller) { pthread_setspecific(callers, caller->outer); }
+
+int fh_begin_close(fh_handle *h, uint32_t kind, fh_handle **job) {
+	if (forked || !h || h->kind != kind)
+		return fh_refuse_handle(h, kind);
+	for (const fh_caller *c = pthread_getspecific(callers); c; c = c->outer)
+		if (c->handle == h || c->handle->job == h)
+			return farhash_refuse(FARHASH_ERROR_ARGUMENT, "farhash: a function that a call has called "
+				"cannot close the table or job of that call; close it when the call has ended");
+	if (job && h->job && !(*job = fh_begin_call(h->job, FH_JOB)))
+		return fh_refuse_handle(h, kind);
+	int32_t open = 0;
+	if (!__atomic_compare_exchange_n(&h->closed, &open, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		return fh_refuse_handle(h, kind);
+	return FARHASH_OK;
 }
 
 void fh_retire(fh_handle *h) {
 	fh_handle *oldest = NULL;
-	h->closed = 1;
+	__atomic_store_n(&h->closed, 1, __ATOMIC_SEQ_CST);
+	for (int i = 0, us = 10; i < FH_STRIPES;) {
+		if (!__atomic_load_n(&h->tallies[i].calls, __ATOMIC_SEQ_CST)) {
+			i++;
+			continue;
+		}
+		usleep(us);
+		us = us < 1000 ? 2 * us : us;
+	}
 	h->shape.ranks = 0;
 	pthread_mutex_lock(&retired.lock);
 	if (retired.last)
@@ -149,8 +194,6 @@ void fh_retire(fh_handle *h) {
 		retired.n--;
 	}
 	pthread_mutex_unlock(&retired.lock);
-	if (oldest)
-		free(oldest->tallies);
 	free(oldest);
 }
 
@@ -171,10 +214,6 @@ int fh_refuse_null(void) {
 
 int fh_refuse_size(void) {
 	return farhash_refuse(FARHASH_ERROR_ARGUMENT, "farhash: a batch of so many is longer than memory");
-}
-
-int fh_usable(const fh_handle *h, uint32_t kind) {
-	return !forked && h && h->kind == kind && !h->closed;
 }
 
 // ---- Calls of the program ----

@@ -31,29 +31,41 @@ typedef struct {
 
 enum { FH_STRIPES = 16 };
 
-// What C has counted, so that threads rarely meet in a counter.
+// What C counts. A handle has FH_STRIPES of them, so that threads rarely meet in a counter.
 typedef struct {
-	uint64_t hits, misses, inserted, updated;
-	uint64_t rest[4];
+	uint64_t calls;                           // that are in flight
+	uint64_t hits, misses, inserted, updated; // by the fast path
+	uint64_t rest[3];
 } __attribute__((aligned(64))) fh_tally;
 
 // fh_handle is what the pointers of farhash.h point to.
 typedef struct fh_handle {
 	uint32_t kind;
 	int32_t closed;
-	uint64_t number;      // of the value in Go
-	uint64_t bytes, more; // of a key or element; of a value
+	uint64_t number;       // of the value in Go
+	uint64_t bytes, more;  // of a key or element; of a value
+	struct fh_handle *job; // that a table is of; NULL: of none
 	fh_shape shape;
-	fh_tally *tallies; // FH_STRIPES of them
 	struct fh_handle *next;
+	fh_tally tallies[FH_STRIPES];
 } fh_handle;
 
 // fh_new is NULL if there is no memory.
 fh_handle *fh_new(uint32_t kind, uint64_t number);
+
+// fh_begin_close lets one caller close a handle, and has further calls refused. That caller retires
+// the handle, which waits for the calls of other threads that are in flight. job, if it is not
+// NULL, gets the job of a table, in which the close is then a call in flight.
+int fh_begin_close(fh_handle *handle, uint32_t kind, fh_handle **job);
 void fh_retire(fh_handle *handle);
 
-// fh_count gives a handle counters; NULL if there is no memory.
-fh_tally *fh_count(fh_handle *handle);
+// fh_message is the last error of a thread. Its address tells threads apart.
+extern __thread char *fh_message __attribute__((tls_model("initial-exec")));
+
+// fh_mine is where this thread counts.
+static inline fh_tally *fh_mine(fh_handle *handle) {
+	return &handle->tallies[(uint64_t)(uintptr_t)&fh_message * 0x9E3779B97F4A7C15 >> 60];
+}
 
 // fh_locks is told which descriptors have locks that a fork must not keep.
 void fh_locks(int fd, int open);

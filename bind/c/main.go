@@ -18,7 +18,8 @@
 //
 // A handle is a small struct of C that names its kind, says whether it was closed, and has
 // the number of a Go value (handle.go). It outlives its table for a while, so that a call with
-// a closed table is an error and not a crash.
+// a closed table is an error and not a crash. It counts the calls in flight, and a close waits for
+// those of other threads (library.c).
 //
 // Arguments of collective calls are checked in Go, where a rank reports to the others that its own
 // make no sense before anything collective begins (job.together, handle.go's open). Messages of Go

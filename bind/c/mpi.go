@@ -304,7 +304,7 @@ func goFinalizing() {
 	slices.SortFunc(open, func(a, b *job) int { return cmp.Compare(held.jobs[a], held.jobs[b]) })
 	held.mu.Unlock()
 	for _, j := range open {
-		if err := j.shut(); err != nil {
+		if err := j.end(); err != nil {
 			fail(err, C.FARHASH_ERROR)
 		}
 	}

@@ -5,10 +5,9 @@
 #include "calls.h"
 
 int farhash_shipping_get(const farhash_table *table, farhash_shipping *shipping) {
-	const fh_handle *h = table;
-	uint32_t kind = h && h->kind > FH_JOB && h->kind <= FH_INDEX ? h->kind : FH_SET;
-	if (!fh_usable(h, kind))
-		return fh_refuse_handle(h, kind);
+	const fh_handle *any = table;
+	uint32_t kind = any && any->kind > FH_JOB && any->kind <= FH_INDEX ? any->kind : FH_SET;
+	HANDLE(table, kind);
 	NEED(shipping);
 	return goShipping(kind, h->number, shipping);
 }

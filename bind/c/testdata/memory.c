@@ -5,14 +5,14 @@
 #include "try.h"
 #include "../library.h"
 
-extern void *__libc_calloc(size_t n, size_t bytes);
+extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void *__libc_malloc(size_t bytes);
 
 static atomic_int failing;
 
 // The library's is the one that the program has.
-void *calloc(size_t n, size_t bytes) {
-	return failing && n * bytes == sizeof(fh_handle) ? NULL : __libc_calloc(n, bytes);
+void *aligned_alloc(size_t alignment, size_t bytes) {
+	return failing && bytes == sizeof(fh_handle) ? NULL : __libc_memalign(alignment, bytes);
 }
 
 void *malloc(size_t bytes) {

@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
 		CLAIM(farhash_cache_put(cache, keys + i * key_size, values + i * value_size) > 0);
 	TIME("get", farhash_cache_get(cache, keys + n * key_size, value));
 	TIME("put", farhash_cache_put(cache, keys + n * key_size, values + n * value_size));
-	((fh_handle *)cache)->shape.flat = NULL;
+	((fh_handle *)cache)->shape.ranks = 0;
 	TIME("get-by-Go", farhash_cache_get(cache, keys + n * key_size, value));
 	TIME("put-by-Go", farhash_cache_put(cache, keys + n * key_size, values + n * value_size));
 	OK(farhash_set_new(job, &(farhash_set_config){.buckets = 2 * pairs}, &set));

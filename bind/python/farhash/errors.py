@@ -152,15 +152,6 @@ FORKED = ("farhash: this process is a fork of a rank, and cannot use its job and
 _named = re.compile(r"\b(?:" + "|".join(NAMES) + r")\b")
 
 
-def closed_during(code: int, what: str, closing: bool) -> FarhashError | None:
-    """The error of a call during which another thread has closed what it works on, if that is why
-    it has failed: the library takes the lost memory for a bug."""
-    if not closing or code not in (InternalError.code, ClosedError.code):
-        return None
-    return ClosedError(f"farhash: the {what}, or its job, was closed during the call; close it when "
-                       "the calls of other threads have ended")
-
-
 def error_of(code: int, library: Any, given: str = "") -> FarhashError:
     """The error for a code that a call of this thread has just returned, in the names of this
     package. What the program has given, such as a path, stays as it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -10,8 +11,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
 from .abi import Options, RunFunction
-from .errors import (FORKED, ClosedError, FarhashError, ForkedError, closed_during, error_of,
-                     exit_when_lost)
+from .errors import FORKED, ClosedError, FarhashError, ForkedError, error_of, exit_when_lost
 from .items import whole
 from .library import load, load_for_mpi
 
@@ -41,12 +41,11 @@ class Job:
             seen = farhash.Set(job)
     """
 
-    _closing = False
-
     def __init__(self, library: Any, handle: int | None) -> None:
         self._library = library
         self._handle = handle
         self._tables: weakref.WeakSet[Table] = weakref.WeakSet()
+        self._changing = threading.Lock()
         exit_when_lost()
 
     @classmethod
@@ -93,12 +92,15 @@ class Job:
 
     def _has(self, table: Table) -> None:
         """Takes note of a table."""
-        self._tables.add(table)
+        with self._changing:
+            self._tables.add(table)
+            if self._handle is None:  # another thread has closed the job, and the table with it
+                table._handle = None
 
     def _error(self, code: int) -> FarhashError:
         if self._handle is None:
             return ClosedError("farhash: the job has been closed")
-        return closed_during(code, "job", self._closing) or error_of(code, self._library)
+        return error_of(code, self._library)
 
     def _call(self, name: str) -> int:
         code: int = getattr(self._library, f"farhash_job_{name}")(self._handle)
@@ -126,16 +128,16 @@ class Job:
         self._call("barrier")
 
     def close(self) -> None:
-        """Leaves the job and closes its tables. On one host it does not wait for other ranks. To close again
-        does nothing."""
+        """Leaves the job and closes its tables. On one host it does not wait for other ranks. It waits
+        for calls of other threads, and further calls fail with a ClosedError. To close again does
+        nothing."""
         if self._handle is not None:
-            self._closing = True
-            self._forget(self._call("close"))
-
-    def _forget(self, _: int = 0) -> None:
-        self._handle = None
-        for table in self._tables:
-            table._handle = None
+            with contextlib.suppress(ClosedError):  # another thread is closing it
+                self._call("close")
+            with self._changing:
+                self._handle = None
+                for table in self._tables:
+                    table._handle = None
 
     def __enter__(self) -> Job:
         return self

@@ -20,8 +20,6 @@ T = TypeVar("T", bound="Named")
 class Name:
     """Where a table by name is. It stands in place of a job."""
 
-    _closing = False  # as a job's: the table alone is closed
-
     def __init__(self, path: str | os.PathLike[str], mode: int, any_owner: bool,
                  existing: bool) -> None:
         name = os.fsdecode(path)

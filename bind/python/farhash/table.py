@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import enum
 import os
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, NoReturn,
 import numpy.typing as npt
 
 from .abi import RangeFunction, RawShipping
-from .errors import ArgumentError, ClosedError, FarhashError, closed_during, error_of
+from .errors import ArgumentError, ClosedError, FarhashError, error_of
 from .job import Job
 
 if TYPE_CHECKING:
@@ -49,15 +50,13 @@ class Table:
     """A table in the memory of the ranks of a job. Made by all ranks alike, in the same order.
     Or a table by name: see ``open``.
 
-    Any thread may use it at any time, but nothing may run beside ``close``: a call that does fails
-    with a ClosedError at best, and may end the process. Python's other threads run on while a call
-    is in the library. A table is closed by ``close``, at the end of its ``with``, or with its job;
-    not when Python forgets it, as other ranks may be using what is in this rank's memory. A table
-    by name is closed then, too.
+    Any thread may use it at any time; Python's other threads run on while a call is in the library.
+    A table is closed by ``close``, at the end of its ``with``, or with its job; not when Python
+    forgets it, as other ranks may be using what is in this rank's memory. A table by name is closed
+    then, too. A close waits for calls of other threads, and further calls fail with a ClosedError.
     """
 
     _kind = ""
-    _closing = False
 
     def __init__(self, job: Job | Name, configure: Callable[[], ctypes.Structure],
                  new: Callable[[Any, Any], int] | None = None) -> None:
@@ -87,8 +86,7 @@ class Table:
     def _error(self, code: int, given: str = "") -> FarhashError:
         if self._handle is None:
             return ClosedError(f"farhash: the {self._kind} has been closed, or its job has")
-        return closed_during(code, self._kind, self._closing or self._job._closing) or error_of(
-            code, self._library, given)
+        return error_of(code, self._library, given)
 
     def _call(self, name: str, *arguments: Any) -> int:
         code: int = self._function(name)(self._handle, *arguments)
@@ -134,8 +132,8 @@ class Table:
     def close(self) -> None:
         """Gives this rank's memory back. Not collective. To close again does nothing."""
         if self._handle is not None:
-            self._closing = True
-            self._call("close")
+            with contextlib.suppress(ClosedError):  # another thread is closing it
+                self._call("close")
             self._handle = None
 
     def __enter__(self: T) -> T:

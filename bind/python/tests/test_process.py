@@ -110,25 +110,57 @@ class Threads(OneRank):
         self.assertEqual(wrong, [])
 
 
-class ClosedDuring(unittest.TestCase):
-    def test_says_so(self):
-        """A call that fails since another thread closes its table or job says that, whatever it
-        has found of the memory."""
+class Closed(unittest.TestCase):
+    def test_during_a_call(self):
+        """A close waits for the call of another thread, and has further ones refused."""
         for what in ("table", "job"):
             with farhash.Job.join() as job:
-                table = farhash.Set(job)
-                closed = table if what == "table" else job
-                closed._closing = True  # as another thread does that has begun to close it
-                for code in (farhash.errors.InternalError.code, farhash.errors.ClosedError.code):
-                    with self.assertRaisesRegex(farhash.ClosedError, "closed during the call"):
-                        raise table._error(code)
-                self.assertNotIsInstance(table._error(farhash.errors.FileError.code),
-                                         farhash.ClosedError)
-                closed._closing = False
-                self.assertIsInstance(table._error(farhash.errors.InternalError.code),
-                                      farhash.InternalError)
-                closed.close()
-                self.assertTrue(table.closed and closed._closing)
+                cache = farhash.Cache(job, 8, 8, 64)
+                closed = cache if what == "table" else job
+                thread = threading.Thread(target=closed.close)
+
+                def change(value, found):
+                    for of_this_call in (cache, job):
+                        with self.assertRaisesRegex(farhash.ArgumentError, "call has ended"):
+                            of_this_call.close()
+                    thread.start()
+                    with self.assertRaises(farhash.ClosedError):
+                        while True:
+                            job.size if what == "job" else len(cache)
+                    thread.join(0.05)
+                    self.assertTrue(thread.is_alive())
+                    return b"12345678"
+
+                self.assertEqual(cache.update(b"a key of", change), farhash.Stored.NEW)
+                thread.join()
+                self.assertTrue(closed.closed and cache.closed)
+                with self.assertRaises(farhash.ClosedError):
+                    cache.get(b"a key of")
+
+    def test_beside_calls(self):
+        """Calls beside a close succeed, or fail with a ClosedError."""
+        for round in range(100):
+            job = farhash.Job.join()
+            words, pairs = farhash.Set(job, 1 << 12), farhash.Map(job, 1 << 10, max_bytes=1 << 20)
+            errors = []
+
+            def use():
+                try:
+                    while True:
+                        words.find_or_put_batch(np.arange(2000))
+                        pairs[b"x"] = b"y"
+                        len(pairs), words.shipping
+                except BaseException as err:
+                    errors.append(err)
+
+            threads = [threading.Thread(target=use) for _ in range(3)]
+            threads += [threading.Thread(target=job.close) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            words.close()
+            for thread in threads:
+                thread.join()
+            self.assertEqual([type(err) for err in errors], 3 * [farhash.ClosedError], errors)
 
 
 def in_child(table):

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -67,10 +68,16 @@ func (h *header) checks(f *function) (lines []string) {
 	if f.makes() {
 		add("OUT(%s)", f.params[len(f.params)-1].name)
 	}
-	if kind := h.handle(f); kind != "" {
-		add("HANDLE(%s, FH_%s)", f.params[0].name, strings.ToUpper(kind))
-	} else {
+	switch kind := strings.ToUpper(h.handle(f)); {
+	case kind == "":
 		add("ALIVE()")
+	case strings.HasSuffix(f.name, "_close"):
+		add("CLOSE(%s, FH_%s)", f.params[0].name, kind)
+	default:
+		add("HANDLE(%s, FH_%s)", f.params[0].name, kind)
+		if slices.ContainsFunc(f.params, func(p param) bool { return p.callback != nil }) {
+			add("CALLER()")
+		}
 	}
 	if f.makes() || f.name == prefix+"run" {
 		add("fh_keep_stacks()") // Go may start threads

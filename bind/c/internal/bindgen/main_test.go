@@ -73,6 +73,7 @@ int farhash_x_find(farhash_x *x, const uint64_t words[], size_t n,
 /* Reads. Collective. */
 int farhash_x_load(farhash_x *x, const char *path, double *used,
 	int (*next)(const void *key, void *argument), void *argument);
+int farhash_x_close(farhash_x *x);
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -89,8 +90,9 @@ int farhash_x_load(farhash_x *x, const char *path, double *used,
 	for text, parts := range map[string][]string{
 		api: {"\tHANDLE(x, FH_X);\n\tNONE(n);\n\tNEED(words);\n\tBATCH(n, sizeof *words);\n" +
 			"\treturn goXFind(h->number, BARE(words), n, refs, version);\n",
-			"\tHANDLE(x, FH_X);\n" +
-				"\treturn goXLoad(h->number, BARE(path), used, (void *)next, argument);"},
+			"\tHANDLE(x, FH_X);\n\tCALLER();\n" +
+				"\treturn goXLoad(h->number, BARE(path), used, (void *)next, argument);",
+			"\tCLOSE(x, FH_X);\n\treturn goXClose(h->number);"},
 		module: {"integer(c_int64_t), parameter :: farhash_max_a = 16_c_int64_t",
 			"enumerator :: farhash_a = 0, farhash_b = -1\n", "type, bind(c) :: farhash_x_stats",
 			"function farhash_x_find_c(x, words, n, refs, version)",
