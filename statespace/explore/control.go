@@ -8,14 +8,13 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// control is the window through which the ranks of a search agree. Each rank's
-// segment begins with counters that only that rank writes; the words of command
-// are in rank 0's segment.
+// control is the window through which the ranks of a search agree. Each rank writes the counters
+// in its own segment, and all ranks read them. The words of command are in rank 0's segment.
 //
-// Invariant: a rank counts a state as created before it counts the state as done
-// that it was reached from. Hence sum(done) == sum(created), where all done
-// words were read before any created word, means that nothing was left at some
-// moment between: done never exceeds created, and both only grow.
+// Invariant: a rank counts a state as created before it counts the state as done that it was
+// reached from. So done never exceeds created, and both only grow. A rank that reads all words of
+// done, and then all words of created, and finds equal sums, knows that at some moment between the
+// two readings no state was left.
 type control struct {
 	*rma.Cells
 	window rma.Window
@@ -23,42 +22,44 @@ type control struct {
 	ranks  int
 
 	turns int // a rank asks in one of so many rounds whether a level is over
-	round int
+	round int // rounds of this rank so far; ranks begin at different ones
 
 	findings int // of the model
 	found    int // the first word of the witnesses; findings follow them
 }
 
-// Words of a rank's segment. Created and done are kept separately for even and odd
-// levels, so that a level ends when its own states are all done, whatever has been
-// created for the next.
+// Words that each rank has in its segment. Created and done have a word for even levels and one
+// for odd levels: a level ends when its own states are done, whatever was created for the next.
 const (
-	cellCreated   = 0 // and 1
-	cellDone      = 2 // and 3
-	cellArcs      = 4
-	cellDeadlocks = 5
-	cellHeapBytes = 6 // most bytes of frontier and log so far
+	cellCreated = iota
+	_
+	cellDone
+	_
+	cellArcs
+	cellDeadlocks
+	cellHeapBytes // most bytes of frontier and log so far; the last one of the counters
+	cellLoaded    // states that this rank has taken from a checkpoint
+	cellWaiting   // how many of these wait for the present level, and then for the next one
+	_
+	cellProcess // a number that differs between processes
+	cellProgram // bytes that this rank takes beside its part of the budget
+	cellPeak    // most bytes that its process has taken so far, if it is the first one there
+	cellRoom    // bytes that windows may take on its host
+	cellShared  // two banks: two words that the ranks compare, and why the rank has failed
 
-	cellLoaded  = 11 // states that this rank has taken from a checkpoint
-	cellWaiting = 12 // and 13: how many of them wait for this level and for the next
-
-	cellProcess = 14 // a number that differs between processes
-	cellProgram = 15 // bytes that this rank takes beside its part of the budget
-	cellPeak    = 19 // most bytes that its process has taken so far, if it is the first one there
-	cellRoom    = 22 // bytes that windows may take on its host
-
-	// Words of rank 0 only.
-	cellLevel      = 16 // the level being expanded, or levelEnd
-	cellCommand    = 17
-	cellMem        = 18 // bytes that the whole search may use
-	cellTables     = 20 // pages of the two tables
-	cellPeakTables = 21 // most bytes of them so far
-
-	// Two banks of each rank: two words that the ranks compare, and why the rank has failed.
-	cellShared  = 24
 	sharedWords = 3
+)
 
-	cellTrace = 30 // two banks: level, state...; then witnesses and findings
+// Words of rank 0 only. They share no cache line with the counters.
+const (
+	cellLevel      = 24 + iota // the level being expanded, or levelEnd
+	cellCommand                // see command
+	cellMem                    // bytes that the whole search may use
+	cellTables                 // pages of the two tables
+	cellPeakTables             // most bytes of the tables so far
+
+	// Each rank has two banks here, a level and a state each; its witnesses and findings follow.
+	cellTrace
 )
 
 // levelEnd is set in the level word when nothing is left to expand.
@@ -349,7 +350,14 @@ func (s *search) sharePair(ctx context.Context, first, second uint64, failure er
 		return nil, nil, errors.Join(failure, err)
 	}
 	firsts, seconds = make([]uint64, s.job.Size()), make([]uint64, s.job.Size())
-	peer, err := s.shared(ctx, bank, firsts, seconds)
+	var peer error // which rank has failed
+	err = s.control.Gather(ctx, bank, sharedWords, func(rank int, of []uint64, err error) error {
+		if why := of[2]; err == nil && peer == nil && why != 0 {
+			peer = stopReason(why).failed(rank)
+		}
+		firsts[rank], seconds[rank] = of[0], of[1]
+		return err
+	})
 	if err == nil && peer != nil {
 		err = s.job.Barrier(ctx) // nobody closes what others still read
 	}
@@ -360,18 +368,6 @@ func (s *search) sharePair(ctx context.Context, first, second uint64, failure er
 		return nil, nil, err
 	}
 	return firsts, seconds, nil
-}
-
-// shared reads a bank of all ranks. peer says which has failed.
-func (s *search) shared(ctx context.Context, bank int, firsts, seconds []uint64) (peer, err error) {
-	err = s.control.Gather(ctx, bank, sharedWords, func(rank int, of []uint64, err error) error {
-		if why := of[2]; err == nil && peer == nil && why != 0 {
-			peer = stopReason(why).failed(rank)
-		}
-		firsts[rank], seconds[rank] = of[0], of[1]
-		return err
-	})
-	return peer, err
 }
 
 // stopReason is why all ranks stop before the end.

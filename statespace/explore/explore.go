@@ -228,16 +228,17 @@ func (s *search) close() {
 		s.exchange.close(), s.control.close())
 }
 
-// run searches and sums up.
+// run searches, sums up, and answers what is asked of a search that has ended.
 func (s *search) run(ctx context.Context) (*Result, error) {
 	uncancelled := context.WithoutCancel(ctx) // ranks stop together, which takes messages
 	stopProgress := s.startProgress(uncancelled)
 	failure := s.worker.loop(ctx, uncancelled)
-	if s.loss == nil { // else not all would come
-		if err := s.job.Barrier(uncancelled); !s.missing(err) {
+	_ = s.together(func() error {
+		if err := s.job.Barrier(uncancelled); err != nil && !s.missing(err) {
 			s.loss = err
 		}
-	}
+		return nil
+	})
 	stopProgress()
 	if failure != nil {
 		return nil, failure
@@ -246,34 +247,38 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.Check && s.loss == nil {
-		if err := core.CheckAll(uncancelled, s.job, "explore", s.visited.check); err != nil {
-			return nil, err
-		}
-		res.Checked = true
-	}
-	if s.loss == nil {
-		res.Coverage, err = s.coverage(uncancelled)
-	}
-	if err == nil && s.loss == nil {
-		err = s.answerLive(ctx, uncancelled, res)
-	}
-	if err == nil && s.loss == nil {
-		err = s.answerAfter(ctx, uncancelled, res)
-	}
-	if err == nil && s.loss == nil {
-		res.Walks, err = s.walksTo(uncancelled, res.Findings)
-	}
-	if err == nil && s.loss == nil {
-		err = s.trace(ctx, uncancelled, res)
-	}
-	if err == nil && s.loss == nil {
-		err = ignoreLost(s.job.Barrier(uncancelled)) // nobody closes what others still read
-	}
+	err = s.together(
+		func() (err error) {
+			if res.Checked = s.opts.Check; res.Checked {
+				err = core.CheckAll(uncancelled, s.job, "explore", s.visited.check)
+			}
+			return err
+		},
+		func() (err error) { res.Coverage, err = s.coverage(uncancelled); return err },
+		func() error { return s.answerLive(ctx, uncancelled, res) },
+		func() error { return s.answerAfter(ctx, uncancelled, res) },
+		func() (err error) { res.Walks, err = s.walksTo(uncancelled, res.Findings); return err },
+		func() error { return s.trace(ctx, uncancelled, res) },
+		// Nobody closes what others still read.
+		func() error { return ignoreLost(s.job.Barrier(uncancelled)) })
 	if err != nil {
 		return nil, err
 	}
 	return res, nil
+}
+
+// together takes stages in which every rank takes part, until one fails. After a loss nothing
+// collective happens any more, because not all ranks would come.
+func (s *search) together(stages ...func() error) error {
+	for _, stage := range stages {
+		if s.loss != nil {
+			return nil
+		}
+		if err := stage(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // result sums up what the ranks have counted.
