@@ -19,11 +19,8 @@ type arcs struct {
 	places []uint32 // by number, from 1 on: of the states of the log, then of states of other logs
 	known  int      // how many states have places
 
-	before       []uint32 // states of the log that lead to one, by its place
+	before       []uint32 // states of the log that lead to one, by its place; nil if not known
 	beforeBegins []uint32 // by place: where they begin; the end follows
-
-	expected []uint64 // in a sweep, a bit for each state: it is still visited
-	queue    []uint32 // states that are visited again
 }
 
 // An arc is a number below 1<<numberBits, and above it the ordinal of its marks.
@@ -106,7 +103,7 @@ func (a *arcs) reverse(log *levelLog, first []uint64) {
 	if a.states() < log.n || most >= 1<<31 || !a.findPlaces(log, first) {
 		return
 	}
-	bytes := 4*uint64(a.known+2+a.to.n) + 9*uint64(log.n) // with the queue and bits
+	bytes := 4*uint64(a.known+2+a.to.n) + 8*uint64(log.n) // with the queue of a worklist
 	if bytes > a.room {
 		return
 	}
@@ -128,7 +125,11 @@ func (a *arcs) reverse(log *levelLog, first []uint64) {
 		}
 	}
 	a.beforeBegins = begins
-	a.expected = make([]uint64, log.n/64+1)
+}
+
+// leading has the states of the log that lead to one, by its place.
+func (a *arcs) leading(place int) []uint32 {
+	return a.before[a.beforeBegins[place]:a.beforeBegins[place+1]]
 }
 
 // findPlaces gives places to the states of a log, to those that arcs lead to and to first ones, if
@@ -177,63 +178,74 @@ func (a *arcs) placeOf(number uint64) int {
 	return int(a.places[number]) - 1
 }
 
-// expect begins a sweep that visits the states of a log, and is told so; with all, each of them.
-// Else it visits those alone whose successors have changed at other ranks. It reports whether it
-// visits states again, which is when it asks what is expected.
-func (a *arcs) expect(all bool) bool {
-	for i := 0; all && i < len(a.expected); i++ {
-		a.expected[i] = ^uint64(0)
-	}
-	return a.expected != nil
-}
-
-// expects reports whether a state is to be visited.
-func (a *arcs) expects(i int) bool { return a.expected[i/64]>>(i%64)&1 != 0 }
-
-// visiting is told that a state is visited, or is not open.
-func (a *arcs) visiting(i int) {
-	if a.expected != nil {
-		a.expected[i/64] &^= 1 << (i % 64)
-	}
-}
-
-// changed has those states visited again that lead to a place, unless that is still to come.
-func (a *arcs) changed(place int) {
-	if a.expected == nil {
-		return
-	}
-	for _, at := range a.before[a.beforeBegins[place]:a.beforeBegins[place+1]] {
-		if bit := uint64(1) << (at % 64); a.expected[at/64]&bit == 0 {
-			a.expected[at/64] |= bit
-			a.queue = append(a.queue, at)
-		}
-	}
-}
-
-// heard has those states visited in the next sweep that lead to a place.
-func (a *arcs) heard(place int) {
-	for _, at := range a.before[a.beforeBegins[place]:a.beforeBegins[place+1]] {
-		a.expected[at/64] |= 1 << (at % 64)
-	}
-}
-
-// queued reports whether states are to be visited again.
-func (a *arcs) queued() bool { return len(a.queue) > 0 }
-
-// take takes up to most of them, last ones first, each once.
-func (a *arcs) take(index []int, most int) []int {
-	for ; len(a.queue) > 0 && len(index) < most; a.queue = a.queue[:len(a.queue)-1] {
-		if i := int(a.queue[len(a.queue)-1]); a.expects(i) {
-			a.visiting(i)
-			index = append(index, i)
-		}
-	}
-	return index
-}
-
 func (a *arcs) close() error {
 	if a == nil {
 		return nil
 	}
 	return errors.Join(a.to.close(), a.begins.close())
+}
+
+// worklist has the states of a log that a sweep still has to visit, by their places in the log. A
+// sweep goes through the log. A state that is added after the sweep has passed it comes again in
+// the end: of these the last one comes first.
+type worklist struct {
+	open  []uint64 // a bit for each state: it is on the list
+	n     int      // states of the log
+	up    bool     // the sweep goes through the log from its beginning
+	at    int      // so many states of the log the sweep has passed
+	queue []uint32 // states that were added after the sweep had passed them
+}
+
+// newWorklist has all states of a log on the list. It takes worklistBytes.
+func newWorklist(n int) worklist {
+	return worklist{n: n, open: slices.Repeat([]uint64{^uint64(0)}, n/64+1)}
+}
+
+func worklistBytes(n int) uint64 { return uint64(n/64+1) * 8 }
+
+// Reset begins a sweep of the states that are on the list, or of all. Sweeps take turns in
+// direction, unless this one is to go downwards.
+func (w *worklist) Reset(all, down bool) {
+	for i := 0; all && i < len(w.open); i++ {
+		w.open[i] = ^uint64(0)
+	}
+	w.up, w.at, w.queue = !w.up && !down, 0, w.queue[:0]
+}
+
+// Has reports whether a state is on the list.
+func (w *worklist) Has(i int) bool { return w.open[i/64]>>(i%64)&1 != 0 }
+
+// Add has a state visited again, unless its visit is still to come.
+func (w *worklist) Add(i int) {
+	if passed := w.up && i < w.at || !w.up && i >= w.n-w.at; passed && !w.Has(i) {
+		w.queue = append(w.queue, uint32(i))
+	}
+	w.open[i/64] |= 1 << (i % 64)
+}
+
+// Done takes a state off the list.
+func (w *worklist) Done(i int) { w.open[i/64] &^= 1 << (i % 64) }
+
+// Next appends up to most states that are next. All are before the border in the log, or none is.
+func (w *worklist) Next(index []int, most, border int) []int {
+	for ; w.at < w.n && len(index) < most; w.at++ {
+		i := w.at
+		if !w.up {
+			i = w.n - 1 - w.at
+		}
+		if !w.Has(i) {
+			continue
+		}
+		if len(index) > 0 && (i < border) != (index[0] < border) {
+			return index
+		}
+		index = append(index, i)
+	}
+	if len(index) > 0 {
+		return index
+	}
+	for n := len(w.queue); n > 0 && len(index) < most; n = len(w.queue) {
+		index, w.queue = append(index, int(w.queue[n-1])), w.queue[:n-1]
+	}
+	return index
 }

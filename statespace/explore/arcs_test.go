@@ -176,6 +176,16 @@ func TestArcsAreFollowed(t *testing.T) {
 			if words[0] != 7 || uint64(v.visits) > c.most || v.failed != "" {
 				t.Errorf("%d visits of %d states, %q: %v", v.visits, n, v.failed, words)
 			}
+			missed := 0
+			_, _, err = states.Each(ctx, func(words []uint64) uint64 {
+				if words[0] != 7 {
+					missed++
+				}
+				return 0
+			})
+			if missed > 0 {
+				t.Errorf("%d states of %d do not know what they lead to", missed, n)
+			}
 			return err
 		}
 		mustSearchModel(t, setting{ranks: 1, opts: explore.Options{After: after}}, m)

@@ -20,7 +20,8 @@ type changes struct {
 	noted  []uint64   // a bit for each state of the log: it is in the next list
 
 	arcs  *arcs
-	known []uint64 // copies, by places; nil if there are none
+	work  *worklist // of the next sweep
+	known []uint64  // copies, by places; nil if there are none
 	width int
 
 	buf   rma.Buf // for lists that are not addressable, in pieces
@@ -45,7 +46,8 @@ func (s *States) follow(ctx context.Context) error {
 	if s.job.Size() == 1 {
 		return nil
 	}
-	c := &changes{stride: 1, arcs: s.arcs, width: s.width, noted: make([]uint64, s.mine.n/64+1)}
+	c := &changes{stride: 1, arcs: s.arcs, work: &s.work, width: s.width,
+		noted: make([]uint64, s.mine.n/64+1)}
 	if s.remote {
 		c.stride += s.width
 	}
@@ -68,7 +70,7 @@ func (s *States) follow(ctx context.Context) error {
 
 // listed finds how many states a list may have, and how many bytes each rank has for its own.
 func (s *States) listed(ctx context.Context) (most, room uint64, err error) {
-	if s.arcs.expected != nil {
+	if s.arcs.before != nil {
 		room = s.arcs.room
 	}
 	if s.remote {
@@ -209,7 +211,9 @@ func (c *changes) take(list []uint64) {
 		if c.known != nil {
 			copy(c.known[place*c.width:][:c.width], list[1:])
 		}
-		c.arcs.heard(place)
+		for _, i := range c.arcs.leading(place) {
+			c.work.Add(int(i))
+		}
 	}
 }
 

@@ -25,10 +25,10 @@ func TestLastLeft(t *testing.T) {
 				log.level(uint64(level))
 				log.add(uint64(10*rank + level))
 			}
-			l := &liveness{marks: make([]uint64, 1), search: &search{job: job,
+			l := &liveness{work: newWorklist(3), search: &search{job: job,
 				control: ctl, worker: &worker{log: log}}}
 			for i := left[rank]; i < 3; i++ {
-				l.mark(i)
+				l.work.Done(i)
 			}
 			got, err := l.lastLeft(t.Context())
 			if err == nil && *got != want {

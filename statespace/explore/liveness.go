@@ -61,11 +61,10 @@ type liveness struct {
 	Expander
 	buffers
 
-	live  *set.Set // states that are known to be live, by their tasks
-	marks []uint64 // a bit for each state of the log: it is in live
-	left  uint64   // states of all ranks that are not
-	mem   uint64   // bytes that a search from one state may use
-	up    bool     // the next sweep goes through the log from its beginning
+	live *set.Set // states that are known to be live, by their tasks
+	work worklist // the states of the log that are not in live
+	left uint64   // states of all ranks that are not
+	mem  uint64   // bytes that a search from one state may use
 
 	tasks   []uint64 // of the states at hand
 	at      []int    // where the log has them
@@ -136,8 +135,9 @@ func (l *liveness) open(ctx context.Context) error {
 	if failure == nil {
 		l.Expander, failure = l.anotherExpander()
 	}
-	l.marks = make([]uint64, l.worker.log.n/64+1)
-	mine := l.worker.log.bytes() + uint64(len(l.marks))*8 + l.buffers.bytes(l.words, 1, l.spare)
+	n := l.worker.log.n
+	l.work = newWorklist(n)
+	mine := l.worker.log.bytes() + worklistBytes(n) + l.buffers.bytes(l.words, 1, l.spare)
 	if failure == nil && l.job.Rank() == 0 {
 		tables, err := l.tables(ctx)
 		mine, failure = mine+tables, err
@@ -177,7 +177,7 @@ func (l *liveness) unknown(why Reason, detail string) error {
 func (l *liveness) lastLeft(ctx context.Context) (*place, error) {
 	var mine *place
 	for i := l.worker.log.n - 1; i >= 0 && mine == nil; i-- {
-		if !l.marked(i) {
+		if l.work.Has(i) {
 			mine = l.worker.log.at(i)
 		}
 	}
@@ -300,7 +300,7 @@ func (l *liveness) spread(ctx, uncancelled context.Context, task uint64) error {
 func (l *liveness) seed(task uint64) error {
 	for i := range l.worker.log.n {
 		if l.worker.log.task(i) == task {
-			l.mark(i)
+			l.work.Done(i)
 			_, err := l.live.FindOrPut(task)
 			return err
 		}
@@ -308,24 +308,17 @@ func (l *liveness) seed(task uint64) error {
 	return nil
 }
 
-func (l *liveness) marked(i int) bool { return l.marks[i/64]>>(i%64)&1 != 0 }
-func (l *liveness) mark(i int)        { l.marks[i/64] |= 1 << (i % 64) }
-
 // sweep examines this rank's states that are not known to be live, once each. It returns how many
 // are.
 func (l *liveness) sweep(ctx, uncancelled context.Context) (found uint64, err error) {
-	l.up = !l.up
-	n := l.worker.log.n
-	for k := 0; k < n; {
-		l.tasks, l.at = l.tasks[:0], l.at[:0]
-		for ; k < n && len(l.at) < l.blocks*blockTasks; k++ {
-			i := k
-			if !l.up {
-				i = n - 1 - k
-			}
-			if !l.marked(i) {
-				l.tasks, l.at = append(l.tasks, l.worker.log.task(i)), append(l.at, i)
-			}
+	l.work.Reset(false, false)
+	for {
+		l.tasks, l.at = l.tasks[:0], l.work.Next(l.at[:0], l.blocks*blockTasks, 0)
+		if len(l.at) == 0 {
+			return found, nil
+		}
+		for _, i := range l.at {
+			l.tasks = append(l.tasks, l.worker.log.task(i))
 		}
 		if ctx.Err() != nil {
 			return sweepInterrupted, nil
@@ -340,7 +333,6 @@ func (l *liveness) sweep(ctx, uncancelled context.Context) (found uint64, err er
 		}
 		found += some
 	}
-	return found, nil
 }
 
 // examine looks whether states at hand lead to live ones, and makes those live.
@@ -366,7 +358,7 @@ func (l *liveness) examine(ctx context.Context) (found uint64, err error) {
 		begin := 0
 		for k, end := range l.ends {
 			if slices.Contains(l.results[begin:end], set.Found) {
-				l.mark(l.at[from+k])
+				l.work.Done(l.at[from+k])
 				live = append(live, l.tasks[from+k])
 			}
 			begin = end

@@ -36,9 +36,10 @@ type States struct {
 	q        rma.Queue  // for what is not addressable; nil if there is nothing
 	buf      rma.Buf
 	flights  []rma.Handle
-	up       bool  // the next sweep goes through the log from its beginning
 	into     []int // where the words of each flight belong, of gets
 	arcs     *arcs
+	work     worklist // the states of the log that a sweep still visits
+	again    bool     // the sweep visits states again when the words of successors change
 	changes  *changes // nil unless all ranks follow them
 	followed bool     // whether ranks have tried to
 
@@ -188,7 +189,7 @@ func (s *States) openQueue() (err error) {
 // number gives the states numbers, if there is memory.
 func (s *States) number(ctx context.Context, failure error) error {
 	log := s.worker.log
-	mine := 2*log.bytes() + s.buffers.bytes(s.words, 1, s.spare)
+	mine := 2*log.bytes() + worklistBytes(log.n) + s.buffers.bytes(s.words, 1, s.spare)
 	if failure == nil && s.job.Rank() == 0 {
 		tables, err := s.tables(ctx)
 		mine, failure = mine+tables, err
@@ -239,7 +240,7 @@ func (s *States) sums(ctx context.Context, a, b uint64, failure error) (x, y uin
 
 // numberMine numbers the states of the log.
 func (s *States) numberMine() error {
-	s.mine = newLevelLog()
+	s.mine, s.work = newLevelLog(), newWorklist(s.worker.log.n)
 	log := s.worker.log
 	for i := 0; i < log.n; {
 		s.names = s.names[:0]
@@ -437,38 +438,26 @@ func (s *States) summed(ctx context.Context, changed uint64, failure error) (sum
 // sweep is this rank's part.
 func (s *States) sweep(ctx, uncancelled context.Context, v Visitor, words, repeats bool) (
 	changed uint64, err error) {
-	n, most := s.mine.n, s.blocks*blockTasks
-	again := words && s.arcs.expect(!repeats || s.changes == nil)
-	s.up = !s.up && !again
-	for k := 0; k < n || again && s.arcs.queued(); {
-		s.index = s.index[:0]
-		remembered := words
-		for ; k < n && len(s.index) < most; k++ {
-			i := k
-			if !s.up {
-				i = n - 1 - k
-			}
-			if again && !s.arcs.expects(i) {
-				continue
-			}
-			known := words && i < s.arcs.states()
-			if len(s.index) > 0 && known != remembered {
-				break
-			}
-			s.index, remembered = append(s.index, i), known
+	s.again = words && s.arcs.before != nil
+	s.work.Reset(!s.again || !repeats || s.changes == nil, s.again)
+	for {
+		border := 0 // states before it have their arcs remembered
+		if words {
+			border = s.arcs.states()
 		}
+		s.index = s.work.Next(s.index[:0], s.blocks*blockTasks, border)
 		if len(s.index) == 0 {
-			s.index = s.arcs.take(s.index, most)
+			break
 		}
 		if ctx.Err() != nil {
 			return sweepStopped, nil
 		}
-		some, err := s.visitIndex(uncancelled, v, remembered)
+		some, err := s.visitIndex(uncancelled, v, s.index[0] < border)
 		if changed |= some; err != nil {
 			return 0, err
 		}
 	}
-	if again && s.job.Size() == 1 {
+	if s.again && s.job.Size() == 1 {
 		return 0, nil
 	}
 	return changed, nil
@@ -502,7 +491,7 @@ func (s *States) open(ctx context.Context, v Visitor) error {
 	for i, number := range s.places {
 		words := s.own[i*s.width:][:s.width]
 		if !v.Open(words) {
-			s.arcs.visiting(s.index[i])
+			s.work.Done(s.index[i])
 			continue
 		}
 		s.index[n], s.places[n] = s.index[i], number
@@ -535,7 +524,7 @@ func (s *States) visit(ctx context.Context, v Visitor, remembered bool) (changed
 		}
 		if s.distant() {
 			for k := range s.ends {
-				s.arcs.visiting(s.index[from+k])
+				s.work.Done(s.index[from+k])
 			}
 			s.next = grown(s.next, len(s.names)*s.width)
 			if err := s.read(ctx, s.names, s.next); err != nil {
@@ -568,7 +557,7 @@ func (s *States) visitSome(ctx context.Context, v Visitor, from int, remembered 
 		if s.distant() {
 			s.at.NextWords = s.next[begin*s.width : end*s.width]
 		} else { // what this rank has just changed counts
-			s.arcs.visiting(s.index[i])
+			s.work.Done(s.index[i])
 			s.next = grown(s.next, (end-begin)*s.width)
 			if err := s.read(ctx, s.names[begin:end], s.next); err != nil {
 				return 0, err
@@ -576,8 +565,10 @@ func (s *States) visitSome(ctx context.Context, v Visitor, from int, remembered 
 			s.at.NextWords = s.next
 		}
 		some := v.Visit(&s.at)
-		if changed |= some; some != 0 {
-			s.arcs.changed(s.index[i])
+		if changed |= some; some != 0 && s.again {
+			for _, to := range s.arcs.leading(s.index[i]) {
+				s.work.Add(int(to))
+			}
 		}
 		if err := s.write(ctx, s.places[i], words); err != nil {
 			return 0, err
