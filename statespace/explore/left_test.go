@@ -25,8 +25,8 @@ func TestLastLeft(t *testing.T) {
 				log.level(uint64(level))
 				log.add(uint64(10*rank + level))
 			}
-			l := &liveness{work: newWorklist(3), search: &search{job: job,
-				control: ctl, worker: &worker{log: log}}}
+			l := &liveness{sweeper: sweeper{work: newWorklist(3), search: &search{job: job,
+				control: ctl, worker: &worker{log: log}}}}
 			for i := left[rank]; i < 3; i++ {
 				l.work.Done(i)
 			}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/set"
 )
 
@@ -37,8 +36,7 @@ func (s *search) answerLive(ctx, uncancelled context.Context, res *Result) error
 	}
 	begun := time.Now()
 	res.Live = &Liveness{}
-	l := &liveness{search: s, Liveness: res.Live, left: res.States,
-		buffers: s.worker.buffers}
+	l := &liveness{sweeper: sweeper{search: s}, Liveness: res.Live, left: res.States}
 	err := l.answer(ctx, uncancelled, res)
 	if s.missing(err) {
 		l.Reason, l.Detail = RankLost, "liveness was not answered yet"
@@ -56,22 +54,11 @@ func (s *search) answerLive(ctx, uncancelled context.Context, res *Result) error
 // liveness is a rank's part of the answer. A state is live if all the findings are reached from
 // it. So are then the states that lead to it.
 type liveness struct {
-	*search
+	sweeper // its worklist has the states of the log that are not in live
 	*Liveness
-	Expander
-	buffers
-
-	live *set.Set // states that are known to be live, by their tasks
-	work worklist // the states of the log that are not in live
-	left uint64   // states of all ranks that are not
-	mem  uint64   // bytes that a search from one state may use
-
-	tasks   []uint64 // of the states at hand
-	at      []int    // where the log has them
-	states  []uint64
-	out     []uint64 // successors of some of them
-	ends    []int    // where the successors of each end, in states
-	names   []uint64 // their tasks
+	live    *set.Set // the tasks of the states that are known to be live
+	left    uint64   // states of all ranks that are not in live
+	mem     uint64   // bytes that a search from one state may use
 	results []set.Result
 }
 
@@ -128,29 +115,14 @@ func (l *liveness) strandInitial(ctx context.Context, finding int) (err error) {
 	return err
 }
 
-// open makes room. What the frontier had is not needed any more.
+// open makes room.
 func (l *liveness) open(ctx context.Context) error {
-	failure := l.worker.pool.slabs.close()
-	l.worker.pool = pool{}
-	if failure == nil {
-		l.Expander, failure = l.anotherExpander()
-	}
-	n := l.worker.log.n
-	l.work = newWorklist(n)
-	mine := l.worker.log.bytes() + worklistBytes(n) + l.buffers.bytes(l.words, 1, l.spare)
-	if failure == nil && l.job.Rank() == 0 {
-		tables, err := l.tables(ctx)
-		mine, failure = mine+tables, err
-	}
-	taken, err := l.share(ctx, mine, failure)
+	need, _, err := l.taken(ctx, 0, l.begin())
 	if err != nil {
 		return err
 	}
 	buckets := max(minBuckets, uint64(float64(l.left)/liveLoad))
-	need := tableBytes(buckets, 0) + minMem
-	for _, bytes := range taken {
-		need += bytes
-	}
+	need += tableBytes(buckets, 0) + minMem
 	if need > l.budget.states {
 		return l.memoryFull(need)
 	}
@@ -161,9 +133,7 @@ func (l *liveness) open(ctx context.Context) error {
 
 // memoryFull ends the answer where so many bytes for states would not be too many.
 func (l *liveness) memoryFull(states uint64) error {
-	need := 2*max(states, l.budget.states) + (l.budget.mem - l.budget.states)
-	return l.unknown(MemoryFull, fmt.Sprintf("%s is not enough for liveness; try %s or more",
-		memory.Format(l.budget.mem), memory.Format(need)))
+	return l.unknown(MemoryFull, l.tooLittle(" for liveness", states))
 }
 
 // unknown ends the answer, on all ranks alike.
@@ -313,12 +283,9 @@ func (l *liveness) seed(task uint64) error {
 func (l *liveness) sweep(ctx, uncancelled context.Context) (found uint64, err error) {
 	l.work.Reset(false, false)
 	for {
-		l.tasks, l.at = l.tasks[:0], l.work.Next(l.at[:0], l.blocks*blockTasks, 0)
-		if len(l.at) == 0 {
+		l.index = l.work.Next(l.index[:0], l.blocks*blockTasks, 0)
+		if len(l.index) == 0 {
 			return found, nil
-		}
-		for _, i := range l.at {
-			l.tasks = append(l.tasks, l.worker.log.task(i))
 		}
 		if ctx.Err() != nil {
 			return sweepInterrupted, nil
@@ -337,48 +304,27 @@ func (l *liveness) sweep(ctx, uncancelled context.Context) (found uint64, err er
 
 // examine looks whether states at hand lead to live ones, and makes those live.
 func (l *liveness) examine(ctx context.Context) (found uint64, err error) {
-	l.states = slices.Grow(l.states[:0], len(l.tasks)*l.words)[:len(l.tasks)*l.words]
-	if err := l.visited.load(ctx, l.tasks, l.states); err != nil {
+	if err := l.load(ctx); err != nil {
 		return 0, err
 	}
 	live := l.tasks[:0] // not beyond what has been read
-	for from := 0; from < len(l.at); from += len(l.ends) {
-		if err := l.successors(from); err != nil {
+	for from := 0; from < len(l.index); from += len(l.ends) {
+		if err := l.expand(from); err != nil {
 			return 0, err
 		}
-		n := len(l.out) / l.words
-		l.names = slices.Grow(l.names[:0], n)[:n]
-		l.results = slices.Grow(l.results[:0], n)[:n]
-		if err := l.visited.names(l.out, l.names); err != nil {
-			return 0, err
-		}
+		l.results = grown(l.results, len(l.names))
 		if err := l.live.ContainsBatch(l.names, l.results); err != nil {
 			return 0, err
 		}
 		begin := 0
 		for k, end := range l.ends {
 			if slices.Contains(l.results[begin:end], set.Found) {
-				l.work.Done(l.at[from+k])
+				l.work.Done(l.index[from+k])
 				live = append(live, l.tasks[from+k])
 			}
 			begin = end
 		}
 	}
-	l.results = slices.Grow(l.results[:0], len(live))[:len(live)]
+	l.results = grown(l.results, len(live))
 	return uint64(len(live)), l.live.FindOrPutBatch(live, l.results)
-}
-
-// successors expands states at hand, from one on, until a batch of successors is full or none is
-// left.
-func (l *liveness) successors(from int) (err error) {
-	defer l.recoverPanic(&err)
-	l.out, l.ends = l.out[:0], l.ends[:0]
-	for i := from; i < len(l.at) && len(l.out) < l.full*l.words; i++ {
-		state := l.states[i*l.words : (i+1)*l.words : (i+1)*l.words]
-		if l.out, err = l.Expand(state, l.out); err != nil {
-			return err
-		}
-		l.ends = append(l.ends, len(l.out)/l.words)
-	}
-	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
 )
@@ -19,42 +18,41 @@ import (
 // which begin at 0. A rank changes the words of the states that it has logged, in sweeps, by what
 // the words of their successors are.
 type States struct {
-	*search
-	Expander
-	marker Marker // nil if the expander is none
-	buffers
-	swept *Swept
-
-	width    int           // words of a state
-	shift    int           // of numbers, for the rank
-	numbers  *set.Elements // gives names numbers; nil where names are numbers
-	mine     *levelLog     // the numbers of the states in the log
-	first    []uint64      // the numbers of the initial states
-	window   rma.Window
-	segments [][]uint64 // of window, by rank; nil where they are not addressable
-	remote   bool       // some rank cannot address all
-	q        rma.Queue  // for what is not addressable; nil if there is nothing
-	buf      rma.Buf
-	flights  []rma.Handle
-	into     []int // where the words of each flight belong, of gets
+	sweeper
+	numbering
+	wordWindow
+	swept    *Swept
 	arcs     *arcs
-	work     worklist // the states of the log that a sweep still visits
-	again    bool     // the sweep visits states again when the words of successors change
-	changes  *changes // nil unless all ranks follow them
-	followed bool     // whether ranks have tried to
+	again    bool // the sweep visits states again when the words of successors change
+	followed bool // whether ranks have tried to tell each other what they change
 
-	at     Visit
-	tasks  []uint64 // of the states at hand
-	index  []int    // where they are in the log
-	places []uint64 // their numbers
-	states []uint64
-	own    []uint64 // the words of them
-	out    []uint64 // successors of some of them
-	marks  []uint64 // of these
-	ends   []int    // where the successors of each end, in states
-	names  []uint64 // of the successors, then their numbers
-	next   []uint64 // their words, where they are read together
-	found  []set.Result
+	at     Visit    // the visit that a visitor is given
+	places []uint64 // the numbers of the states at hand
+	own    []uint64 // the words of the states at hand
+	next   []uint64 // the words of successors
+}
+
+// numbering gives the names of states numbers.
+type numbering struct {
+	numbers *set.Elements // the names, whose references are the numbers; nil if names are numbers
+	mine    *levelLog     // the numbers of the states in the log
+	first   []uint64      // the numbers of the initial states
+	found   []set.Result
+}
+
+// wordWindow has the words of the states, at their numbers.
+type wordWindow struct {
+	width    int        // words of a state
+	shift    int        // bits of a number that say on which rank its words are
+	window   rma.Window // the words, as they were published if ranks have copies
+	segments [][]uint64 // the memory of window by rank; nil if it is not addressable
+	remote   bool       // some rank cannot address all segments
+	changes  *changes   // lists of what ranks change, and copies; nil if they do not tell each other
+
+	q       rma.Queue    // gets and puts of what is not addressable; nil if all is
+	buf     rma.Buf      // the words of each flight
+	flights []rma.Handle // the gets, or the puts, that are in flight
+	into    []int        // of gets: where the words of each flight go, in states
 }
 
 // Swept is what happened in Options.After.
@@ -94,7 +92,7 @@ func (s *search) answerAfter(ctx, uncancelled context.Context, res *Result) erro
 	}
 	begun := time.Now()
 	res.Swept = &Swept{}
-	all := &States{search: s, swept: res.Swept, buffers: s.worker.buffers}
+	all := &States{sweeper: sweeper{search: s}, swept: res.Swept}
 	var err error
 	if s.opts.Resume != "" {
 		err = all.unanswered(Resumed, "a checkpoint does not say in which order its states were "+
@@ -138,12 +136,8 @@ func (s *States) close() error {
 func (s *States) Open(ctx context.Context, width int) error {
 	ctx = context.WithoutCancel(ctx)
 	s.width, s.shift = width, bits.Len(uint(s.job.Size()-1))
-	failure := s.worker.pool.slabs.close()
-	s.worker.pool = pool{}
-	if failure == nil {
-		s.Expander, failure = s.anotherExpander()
-		s.marker, _ = s.Expander.(Marker)
-	}
+	failure := s.begin()
+	s.marker, _ = s.Expander.(Marker)
 	if err := s.number(ctx, failure); err != nil {
 		return err
 	}
@@ -169,7 +163,9 @@ func (s *States) Open(ctx context.Context, width int) error {
 		}
 	}
 	if remote > 0 {
-		failure = s.openQueue()
+		if s.q, failure = s.job.NewQueue(readDepth); failure == nil {
+			s.buf, failure = s.q.Alloc(readDepth * width)
+		}
 	}
 	all, err = s.share(ctx, remote, failure)
 	s.remote = slices.Contains(all, 1)
@@ -179,22 +175,9 @@ func (s *States) Open(ctx context.Context, width int) error {
 // readDepth is how many gets or puts of words are in flight together.
 const readDepth = 256
 
-func (s *States) openQueue() (err error) {
-	if s.q, err = s.job.NewQueue(readDepth); err == nil {
-		s.buf, err = s.q.Alloc(readDepth * s.width)
-	}
-	return err
-}
-
 // number gives the states numbers, if there is memory.
 func (s *States) number(ctx context.Context, failure error) error {
-	log := s.worker.log
-	mine := 2*log.bytes() + worklistBytes(log.n) + s.buffers.bytes(s.words, 1, s.spare)
-	if failure == nil && s.job.Rank() == 0 {
-		tables, err := s.tables(ctx)
-		mine, failure = mine+tables, err
-	}
-	need, states, err := s.sums(ctx, mine, uint64(log.n), failure)
+	need, states, err := s.taken(ctx, s.worker.log.bytes(), failure)
 	if err != nil {
 		return err
 	}
@@ -204,9 +187,7 @@ func (s *States) number(ctx context.Context, failure error) error {
 		need += tableBytes(buckets, 1)
 	}
 	if need > s.budget.states {
-		more := 2*need + (s.budget.mem - s.budget.states)
-		return s.unanswered(MemoryFull, fmt.Sprintf("%s is not enough; try %s or more",
-			memory.Format(s.budget.mem), memory.Format(more)))
+		return s.unanswered(MemoryFull, s.tooLittle("", need))
 	}
 	s.arcs = newArcs((s.budget.states - need) / uint64(s.job.Size()))
 	if s.encoding != EncodingElement {
@@ -229,18 +210,9 @@ func (s *States) number(ctx context.Context, failure error) error {
 	return err
 }
 
-// sums adds up two numbers over the ranks.
-func (s *States) sums(ctx context.Context, a, b uint64, failure error) (x, y uint64, err error) {
-	first, second, err := s.sharePair(ctx, a, b, failure)
-	for rank := range second {
-		x, y = x+first[rank], y+second[rank]
-	}
-	return x, y, err
-}
-
 // numberMine numbers the states of the log.
 func (s *States) numberMine() error {
-	s.mine, s.work = newLevelLog(), newWorklist(s.worker.log.n)
+	s.mine = newLevelLog()
 	log := s.worker.log
 	for i := 0; i < log.n; {
 		s.names = s.names[:0]
@@ -260,10 +232,10 @@ func (s *States) numberMine() error {
 }
 
 // lookUp replaces names by numbers. It reports whether one is new.
-func (s *States) lookUp(names []uint64) (fresh bool, err error) {
-	s.found = slices.Grow(s.found[:0], len(names))[:len(names)]
-	err = s.numbers.FindOrPutRefs(bytesOf(slices.Clone(names)), s.found, refsOf(names))
-	return slices.Contains(s.found, set.Inserted), err
+func (n *numbering) lookUp(names []uint64) (fresh bool, err error) {
+	n.found = slices.Grow(n.found[:0], len(names))[:len(names)]
+	err = n.numbers.FindOrPutRefs(bytesOf(slices.Clone(names)), n.found, refsOf(names))
+	return slices.Contains(n.found, set.Inserted), err
 }
 
 // errOtherSuccessors means that the model has other successors than before.
@@ -271,11 +243,11 @@ var errOtherSuccessors = errors.New("explore: a state has a successor that was n
 	"search; make Expand of the model give the same successors whenever it is given the same state")
 
 // numbered replaces the names of states by their numbers.
-func (s *States) numbered(names []uint64) error {
-	if s.numbers == nil || len(names) == 0 {
+func (n *numbering) numbered(names []uint64) error {
+	if n.numbers == nil || len(names) == 0 {
 		return nil
 	}
-	fresh, err := s.lookUp(names)
+	fresh, err := n.lookUp(names)
 	if err == nil && fresh {
 		err = errOtherSuccessors
 	}
@@ -283,87 +255,87 @@ func (s *States) numbered(names []uint64) error {
 }
 
 // place is where the words of a state are.
-func (s *States) place(number uint64) (rank, off int) {
-	return int(number & (1<<s.shift - 1)), int(number>>s.shift) * s.width
+func (w *wordWindow) place(number uint64) (rank, off int) {
+	return int(number & (1<<w.shift - 1)), int(number>>w.shift) * w.width
 }
 
 // read reads the words of states.
-func (s *States) read(ctx context.Context, numbers, words []uint64) error {
-	width := s.width
+func (w *wordWindow) read(ctx context.Context, numbers, words []uint64) error {
+	width := w.width
 	for i, number := range numbers {
-		if known := s.changes.copied(number); known != nil {
+		if known := w.changes.copied(number); known != nil {
 			copy(words[i*width:], known)
 			continue
 		}
-		rank, off := s.place(number)
-		if segment := s.segments[rank]; segment != nil {
+		rank, off := w.place(number)
+		if segment := w.segments[rank]; segment != nil {
 			for k := range width {
 				words[i*width+k] = atomic.LoadUint64(&segment[off+k])
 			}
 			continue
 		}
-		n := len(s.flights)
-		s.flights = append(s.flights, s.q.Get(s.buf[n*width:][:width], s.window, rank, off))
-		if s.into = append(s.into, i); n+1 == readDepth {
-			if err := s.land(ctx, words); err != nil {
+		n := len(w.flights)
+		w.flights = append(w.flights, w.q.Get(w.buf[n*width:][:width], w.window, rank, off))
+		if w.into = append(w.into, i); n+1 == readDepth {
+			if err := w.land(ctx, words); err != nil {
 				return err
 			}
 		}
 	}
-	if len(s.into) == 0 {
+	if len(w.into) == 0 {
 		return nil
 	}
-	return s.land(ctx, words)
+	return w.land(ctx, words)
 }
 
 // land waits for what is in flight. What was read are words of states.
-func (s *States) land(ctx context.Context, words []uint64) error {
-	if len(s.flights) == 0 {
+func (w *wordWindow) land(ctx context.Context, words []uint64) error {
+	if len(w.flights) == 0 {
 		return nil
 	}
-	err := core.Await(ctx, s.q, s.flights...)
-	for n, i := range s.into {
-		copy(words[i*s.width:][:s.width], s.buf[n*s.width:])
+	err := core.Await(ctx, w.q, w.flights...)
+	for n, i := range w.into {
+		copy(words[i*w.width:][:w.width], w.buf[n*w.width:])
 	}
-	s.flights, s.into = s.flights[:0], s.into[:0]
+	w.flights, w.into = w.flights[:0], w.into[:0]
 	return err
 }
 
 // write writes the words of a state of the log, if they have changed.
-func (s *States) write(ctx context.Context, number uint64, words []uint64) error {
-	rank, off := s.place(number)
-	segment := s.segments[rank]
-	if known := s.changes.copied(number); known != nil {
+func (w *wordWindow) write(ctx context.Context, number uint64, words []uint64) error {
+	rank, off := w.place(number)
+	segment := w.segments[rank]
+	if known := w.changes.copied(number); known != nil {
 		if slices.Equal(known, words) {
 			return nil
 		}
 		copy(known, words)
-		s.changes.note(number)
+		w.changes.note(number)
 		return nil
 	}
 	if segment != nil && equalShared(segment[off:], words) {
 		return nil
 	}
-	s.changes.note(number)
-	return s.store(ctx, number, words)
+	w.changes.note(number)
+	return w.store(ctx, number, words)
 }
 
 // store writes the words of a state into the window.
-func (s *States) store(ctx context.Context, number uint64, words []uint64) error {
-	rank, off := s.place(number)
-	segment := s.segments[rank]
+func (w *wordWindow) store(ctx context.Context, number uint64, words []uint64) error {
+	rank, off := w.place(number)
+	segment := w.segments[rank]
 	if segment != nil {
 		for k, word := range words {
 			atomic.StoreUint64(&segment[off+k], word)
 		}
 		return nil
 	}
-	n := len(s.flights)
-	from := s.buf[n*s.width:][:s.width]
+	n := len(w.flights)
+	from := w.buf[n*w.width:][:w.width]
 	copy(from, words)
-	s.flights = append(s.flights, s.q.Put(from, s.window, rank, off))
+	w.flights = append(w.flights, w.q.Put(from, w.window, rank, off))
 	if n+1 == readDepth {
-		return s.land(ctx, nil)
+		return w.land(ctx, nil)
 	}
 	return nil
 }
@@ -452,7 +424,7 @@ func (s *States) sweep(ctx, uncancelled context.Context, v Visitor, words, repea
 		if ctx.Err() != nil {
 			return sweepStopped, nil
 		}
-		some, err := s.visitIndex(uncancelled, v, s.index[0] < border)
+		some, err := s.visit(uncancelled, v, s.index[0] < border)
 		if changed |= some; err != nil {
 			return 0, err
 		}
@@ -463,29 +435,17 @@ func (s *States) sweep(ctx, uncancelled context.Context, v Visitor, words, repea
 	return changed, nil
 }
 
-// visitIndex visits states of the log at some places, whose arcs are remembered or not.
-func (s *States) visitIndex(ctx context.Context, v Visitor, remembered bool) (changed uint64,
+// visit visits the states at hand, whose arcs are remembered or not.
+func (s *States) visit(ctx context.Context, v Visitor, remembered bool) (changed uint64,
 	err error) {
+	// Those are kept that are open.
 	s.places = s.places[:0]
 	for _, i := range s.index {
 		s.places = append(s.places, s.mine.task(i))
 	}
-	if err := s.open(ctx, v); err != nil {
-		return 0, err
-	}
-	if !remembered {
-		if err := s.load(ctx); err != nil {
-			return 0, err
-		}
-	}
-	return s.visit(ctx, v, remembered)
-}
-
-// open keeps of the states at hand those that are open.
-func (s *States) open(ctx context.Context, v Visitor) error {
 	s.own = grown(s.own, len(s.places)*s.width)
 	if err := s.read(ctx, s.places, s.own); err != nil {
-		return err
+		return 0, err
 	}
 	n := 0
 	for i, number := range s.places {
@@ -499,25 +459,12 @@ func (s *States) open(ctx context.Context, v Visitor) error {
 		n++
 	}
 	s.index, s.places = s.index[:n], s.places[:n]
-	return nil
-}
-
-// load loads the states at hand.
-func (s *States) load(ctx context.Context) error {
-	s.tasks = s.tasks[:0]
-	for _, i := range s.index {
-		s.tasks = append(s.tasks, s.worker.log.task(i))
+	if !remembered {
+		if err := s.load(ctx); err != nil {
+			return 0, err
+		}
 	}
-	s.states = grown(s.states, len(s.tasks)*s.words)
-	return s.visited.load(ctx, s.tasks, s.states)
-}
-
-// grown is a slice of some length, whose content does not matter.
-func grown(words []uint64, n int) []uint64 { return slices.Grow(words[:0], n)[:n] }
-
-// visit visits the states at hand.
-func (s *States) visit(ctx context.Context, v Visitor, remembered bool) (changed uint64,
-	err error) {
+	// Some are visited together: as many as have a batch of successors.
 	for from := 0; from < len(s.places); from += len(s.ends) {
 		if err := s.successors(from, remembered); err != nil {
 			return 0, err
@@ -579,24 +526,20 @@ func (s *States) visitSome(ctx context.Context, v Visitor, from int, remembered 
 }
 
 // distant reports whether reading the words of one state takes as long as of many.
-func (s *States) distant() bool { return s.q != nil && !s.changes.copies() }
+func (w *wordWindow) distant() bool { return w.q != nil && !w.changes.copies() }
 
 // successors finds the numbers of the successors of states at hand, from one on, until a batch of
 // them is full or none is left.
 func (s *States) successors(from int, remembered bool) (err error) {
-	s.names, s.marks, s.ends = s.names[:0], s.marks[:0], s.ends[:0]
 	if remembered {
+		s.names, s.marks, s.ends = s.names[:0], s.marks[:0], s.ends[:0]
 		for i := from; i < len(s.index) && len(s.names) < s.full; i++ {
 			s.names, s.marks = s.arcs.from(s.index[i], s.names, s.marks)
 			s.ends = append(s.ends, len(s.names))
 		}
 		return nil
 	}
-	if err := s.expandSome(from); err != nil {
-		return err
-	}
-	s.names = grown(s.names, len(s.out)/s.words)
-	if err := s.visited.names(s.out, s.names); err != nil {
+	if err := s.expand(from); err != nil {
 		return err
 	}
 	if err := s.numbered(s.names); err != nil {
@@ -612,31 +555,6 @@ func (s *States) successors(from int, remembered bool) (err error) {
 		begin = end
 	}
 	return nil
-}
-
-// expandSome expands states at hand, from one on, until a batch of successors is full or none is
-// left.
-func (s *States) expandSome(from int) (err error) {
-	defer s.recoverPanic(&err)
-	s.out = s.out[:0]
-	n := s.words
-	for i := from; i < len(s.places) && len(s.out) < s.full*n; i++ {
-		s.out, s.marks, err = s.expandMarked(s.states[i*n:][:n:n], s.out, s.marks)
-		if err != nil {
-			return err
-		}
-		s.ends = append(s.ends, len(s.out)/n)
-	}
-	return nil
-}
-
-// expandMarked is Marker.ExpandMarked; without marks where the expander is no Marker.
-func (s *States) expandMarked(state, out, marks []uint64) (_, _ []uint64, err error) {
-	if s.marker != nil {
-		return s.marker.ExpandMarked(state, out, marks)
-	}
-	out, err = s.Expand(state, out)
-	return out, marks, err
 }
 
 // Each calls use once with the words of each state, which it may change, on the rank that has
