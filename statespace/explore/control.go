@@ -309,7 +309,7 @@ func (w *worker) publish(ctx context.Context) error {
 // publishFindings writes the findings that have risen, of states whose successors are in the set.
 // What others read never falls.
 func (w *worker) publishFindings(ctx context.Context) error {
-	for i, word := range w.shown {
+	for i, word := range w.noted {
 		if word <= w.published[i] {
 			continue
 		}

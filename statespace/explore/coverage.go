@@ -76,7 +76,7 @@ func (e *named) Expand(state, out []uint64) (_ []uint64, err error) {
 }
 
 // dropNamed is recent.drop for the successors of a state, with their actions.
-func (w *worker) dropNamed(g *gathered, given int) error {
+func (w *worker) dropNamed(g *successors, given int) error {
 	taken, words := w.named.taken, w.words
 	successors := g.batch[given:]
 	if len(taken)*words != len(successors) {

@@ -164,7 +164,7 @@ func TestOffer(t *testing.T) {
 		if job.Rank() > 0 {
 			return job.Barrier(t.Context())
 		}
-		w := &worker{search: &search{job: job, exchange: x}, pool: pool{taskWords: 1}}
+		w := &worker{search: &search{job: job, exchange: x}, lists: lists{pool: pool{taskWords: 1}}}
 		w.now.pool = &w.pool
 		for task := range uint64(tasks) {
 			w.now.push([]uint64{task})

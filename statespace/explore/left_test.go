@@ -26,7 +26,7 @@ func TestLastLeft(t *testing.T) {
 				log.add(uint64(10*rank + level))
 			}
 			l := &liveness{sweeper: sweeper{work: newWorklist(3), search: &search{job: job,
-				control: ctl, worker: &worker{log: log}}}}
+				control: ctl, worker: &worker{lists: lists{log: log}}}}}
 			for i := left[rank]; i < 3; i++ {
 				l.work.Done(i)
 			}

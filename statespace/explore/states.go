@@ -47,7 +47,7 @@ type wordWindow struct {
 	window   rma.Window // the words, as they were published if ranks have copies
 	segments [][]uint64 // the memory of window by rank; nil if it is not addressable
 	remote   bool       // some rank cannot address all segments
-	changes  *changes   // lists of what ranks change, and copies; nil if they do not tell each other
+	changes  *changes   // what ranks change, and copies; nil if they do not tell each other
 
 	q       rma.Queue    // gets and puts of what is not addressable; nil if all is
 	buf     rma.Buf      // the words of each flight

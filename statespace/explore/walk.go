@@ -82,7 +82,7 @@ func (w *worker) walk(ctx context.Context) error {
 		for i := range fresh {
 			fresh[i].length = at.Length
 		}
-		copy(w.shown, w.found.live)
+		copy(w.noted, w.found.live)
 		if err := w.announce(ctx, fresh); err != nil {
 			return err
 		}

@@ -15,49 +15,77 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// worker is the rank that expands states.
+// worker is the rank that expands states. One goroutine changes it, but for what gather changes:
+// that may run in a goroutine of its own while successors are inserted.
 type worker struct {
 	*search
-	pool       pool
-	now, next  frontier // of the present level and of the one after it
-	level      uint64
-	parity     int
-	generation uint64 // commands to save obeyed so far
-	overflow   *OverflowError
-	log        *levelLog
-	saved      time.Time // of the last checkpoint, or the start
-
-	todo    block // tasks that are being expanded: of a block, or of several
-	given   int   // how many they are
-	at      int   // the successors of those before this one are in the set
-	counted int   // and those before this one counted as done
-
 	buffers
-	states   []uint64 // of todo
-	recent   recent
-	gathered [2]gathered // one is inserted, while the other is gathered if there are two
-	results  []set.Result
-	names    []uint64
+	batch
+	lists
+	tally
 
-	created   [2]uint64
-	done      [2]uint64
+	level      uint64         // the level that this rank is at
+	parity     int            // of level
+	generation uint64         // how many commands to save this rank has obeyed
+	overflow   *OverflowError // why this rank stops, if a state does not fit
+	saved      time.Time      // when the last checkpoint was written, or the search began
+	moved      uint64         // cellTables when this rank, without work, looked last
+	walks      walks
+	named      *named // nil: actions are not counted
+}
+
+// batch is the states that a rank expands together, and their successors. Gather changes recent,
+// found and one of successors; the rest changes while nothing is gathered.
+type batch struct {
+	todo    block    // the tasks of the states, which are a block or several
+	states  []uint64 // the states, packed
+	given   int      // how many states there are
+	at      int      // the successors of the states before this one are in the set
+	counted int      // the states before this one are counted as done
+
+	gathered [2]successors // with two batches, one is inserted while the other is gathered
+	recent   recent
+	found    findings     // what the states have shown whose successors are gathered
+	results  []set.Result // what the set says of the successors that are inserted
+	names    []uint64     // the names of these successors
+}
+
+// lists are what a rank has in memory beside the set.
+type lists struct {
+	pool    pool
+	now     frontier // the states that wait for the present level
+	next    frontier // the states that wait for the level after it
+	log     *levelLog
+	longest int    // the most words that a batch of successors has had so far
+	heap    uint64 // the most bytes of frontiers and log so far
+}
+
+// tally is what a rank has counted; publish tells it to the others.
+type tally struct {
+	created   [2]uint64 // states, by the parity of their level
+	done      [2]uint64 // states, by the parity of their level
 	arcs      uint64
 	dead      uint64
-	found     findings // of the states gathered
-	shown     []uint64 // findings of those whose successors are in the set
-	published []uint64 // findings as the others read them
-	longest   int      // words of a batch so far
-	heap      uint64   // most bytes of frontier and log so far
-	moved     uint64   // cellTables when this rank, without work, looked last
-	walks     walks
-	named     *named // nil: actions are not counted
+	noted     []uint64 // the findings of states whose successors are in the set
+	published []uint64 // the findings as the others read them
+}
+
+// successors are those of some of the states that are expanded.
+type successors struct {
+	batch      []uint64 // the successors that go into the set
+	origin              // where these come from
+	taken      []uint32 // the actions that led to all successors, if actions are counted
+	end        int      // all are successors of states before this one
+	arcs, dead uint64
+	deadlocked int       // the first of the dead states
+	fresh      []witness // of findings
+	findings   []uint64  // after these states
+	err        error
 }
 
 func newWorker(s *search) *worker {
 	w := &worker{search: s, saved: s.started, buffers: buffersFor(ships(s.visited.access()),
-		s.job.Size(), s.words),
-		found: newFindings(s.live), shown: make([]uint64, s.findings),
-		published: make([]uint64, s.findings)}
+		s.job.Size(), s.words)}
 	tasks := max(w.blocks, s.exchange.blocks) * blockTasks
 	w.todo = make(block, 0, tasks*s.taskWords)
 	w.states = make([]uint64, tasks*s.words)
@@ -68,6 +96,8 @@ func newWorker(s *search) *worker {
 	}
 	w.results = make([]set.Result, insertBatches*w.full)
 	w.names = make([]uint64, insertBatches*w.full)
+	w.found = newFindings(s.live)
+	w.noted, w.published = make([]uint64, s.findings), make([]uint64, s.findings)
 	w.walks = s.newWalks()
 	w.nameActions()
 	w.pool.taskWords = s.taskWords
@@ -89,14 +119,42 @@ func (w *worker) loop(ctx, uncancelled context.Context) error {
 	}
 	pace := backoff.Backoff{Job: w.job}
 	for err == nil {
-		var worked bool
+		// Step 1: The rank does what all ranks do together: they write a checkpoint, or stop.
 		if err = w.obey(ctx, uncancelled); err != nil {
 			break
 		}
-		worked, err = w.work(uncancelled)
-		if err == nil && !worked {
+
+		// Step 2: It takes the oldest block of its own list. Of the others it leaves some for
+		// ranks without work, and takes at most half, because ranks may want the rest.
+		b := w.now.pop()
+		worked := b != nil
+		if worked {
+			if err = w.offer(uncancelled); err != nil {
+				break
+			}
+			for more := min(w.blocks-1, len(w.now.blocks)/2); b != nil; more-- {
+				w.todo = append(w.todo, b...)
+				w.pool.put(b)
+				if b = nil; more > 0 {
+					b = w.now.pop()
+				}
+			}
+		} else if worked, err = w.exchange.claim(uncancelled, &w.todo); worked && err == nil {
+			// It has none, and takes what a rank has left. A block that waits holds its level
+			// open, so this is the block's level.
+			err = w.seeLevel(uncancelled)
+		}
+
+		// Step 3: It expands the states. If there are none, it sees whether the level is over.
+		switch {
+		case err != nil:
+		case worked:
+			err = w.expand(uncancelled)
+		default:
 			worked, err = w.wait(uncancelled)
 		}
+
+		// Step 4: It walks at random, if walks are due. If there was no work, it pauses.
 		if err == nil {
 			err = w.walk(uncancelled)
 		}
@@ -129,36 +187,6 @@ func (w *worker) begin(ctx, uncancelled context.Context) error {
 	return w.job.Barrier(uncancelled)
 }
 
-// work expands blocks, from this rank's list or from an exchange.
-func (w *worker) work(ctx context.Context) (bool, error) {
-	b := w.now.pop()
-	if b == nil {
-		ok, err := w.exchange.claim(ctx, &w.todo)
-		if err != nil || !ok {
-			return false, err
-		}
-		// A block that waits holds its level open, so this is the block's level.
-		if err := w.seeLevel(ctx); err != nil {
-			return false, err
-		}
-		return true, w.expand(ctx)
-	}
-	if err := w.offer(ctx); err != nil {
-		return false, err
-	}
-	w.begun(b)
-	for n := min(w.blocks-1, len(w.now.blocks)/2); n > 0; n-- { // others may want the rest
-		w.begun(w.now.pop())
-	}
-	return true, w.expand(ctx)
-}
-
-// begun has the tasks of a block expanded next.
-func (w *worker) begun(b block) {
-	w.todo = append(w.todo, b...)
-	w.pool.put(b)
-}
-
 // offer leaves blocks for others when there are more than enough.
 func (w *worker) offer(ctx context.Context) error {
 	for w.job.Size() > 1 && len(w.now.blocks) >= 2 {
@@ -177,22 +205,9 @@ func (w *worker) offer(ctx context.Context) error {
 	return nil
 }
 
-// gathered is the successors of some of the states to be expanded.
-type gathered struct {
-	batch      []uint64 // those that go into the set
-	origin              // of each
-	taken      []uint32 // the actions that led to all, where they are counted
-	end        int      // they are of states before this one
-	arcs, dead uint64
-	deadlocked int       // the first of dead
-	fresh      []witness // of findings
-	findings   []uint64  // after these states
-	err        error
-}
-
 // expand finds the successors of the states to be expanded, and inserts them batch by batch.
 func (w *worker) expand(ctx context.Context) error {
-	to, parity := &w.next, 1-w.parity
+	to, parity := &w.next, 1-w.parity // of new states
 	if w.opts.Order == AnyOrder {
 		to, parity = &w.now, w.parity
 	}
@@ -205,8 +220,47 @@ func (w *worker) expand(ctx context.Context) error {
 		if now.err != nil {
 			return now.err
 		}
-		if err := w.settleAndGather(ctx, now, next, to, parity); err != nil {
+
+		// Step 1: A batch of successors is inserted. The next one is gathered at the same time
+		// if there are two, else afterwards in the same memory.
+		var ahead sync.WaitGroup
+		end := now.end
+		more := end < w.given
+		if more && w.batches > 1 {
+			ahead.Go(func() { w.gather(next, end) })
+		}
+		w.longest = max(w.longest, cap(now.batch))
+		err := w.insert(ctx, now.batch, now.origin, to, parity)
+		ahead.Wait()
+		if err != nil {
 			return err
+		}
+
+		// Step 2: The states count, because their successors are in the set. The ranks are told
+		// what the states have shown first.
+		w.at = end
+		w.arcs += now.arcs
+		if w.named != nil {
+			w.named.arcs(now.taken)
+		}
+		copy(w.noted, now.findings)
+		if w.dead == 0 && now.dead > 0 {
+			now.fresh = append(now.fresh, witness{finding: Deadlock, name: w.name(now.deadlocked)})
+		}
+		w.dead += now.dead
+		if len(now.fresh) > 0 {
+			if err := w.announce(ctx, now.fresh); err != nil {
+				return err
+			}
+		}
+
+		// Step 3: Between two states, with nothing in flight, is the moment for a checkpoint.
+		// States whose successors have only been gathered still wait.
+		if err := w.checkpointDue(ctx); err != nil {
+			return err
+		}
+		if more && w.batches == 1 {
+			w.gather(next, end)
 		}
 	}
 	w.countDone()
@@ -222,63 +276,15 @@ func (w *worker) expand(ctx context.Context) error {
 	return w.stopAll(ctx, stopLimit)
 }
 
-// settleAndGather inserts the successors of some states, and gathers the next ones: at the
-// same time if there are two batches, else afterwards in the same one.
-func (w *worker) settleAndGather(ctx context.Context, now, next *gathered, to *frontier,
-	parity int) error {
-	end := now.end
-	if end == w.given {
-		return w.settle(ctx, now, to, parity)
-	}
-	if w.batches == 1 {
-		err := w.settle(ctx, now, to, parity)
-		if err == nil {
-			w.gather(next, end)
-		}
-		return err
-	}
-	var ahead sync.WaitGroup
-	ahead.Go(func() { w.gather(next, end) })
-	err := w.settle(ctx, now, to, parity)
-	ahead.Wait()
-	return err
-}
-
-// settle inserts successors. Then, between two states, with nothing in flight, is the moment for a
-// checkpoint: states whose successors have only been gathered still wait.
-func (w *worker) settle(ctx context.Context, g *gathered, to *frontier, parity int) error {
-	w.longest = max(w.longest, cap(g.batch))
-	if err := w.insert(ctx, g.batch, g.origin, to, parity); err != nil {
-		return err
-	}
-	w.at = g.end
-	w.arcs += g.arcs
-	if w.named != nil {
-		w.named.arcs(g.taken)
-	}
-	copy(w.shown, g.findings)
-	if w.dead == 0 && g.dead > 0 {
-		g.fresh = append(g.fresh, witness{finding: Deadlock,
-			name: w.name(g.deadlocked)})
-	}
-	w.dead += g.dead
-	if len(g.fresh) > 0 {
-		if err := w.announce(ctx, g.fresh); err != nil {
-			return err
-		}
-	}
-	return w.checkpointDue(ctx)
-}
-
 // gather has the model expand the states to be expanded, from one on, until the batch of successors
 // is full or none is left. It may run beside everything but itself.
-func (w *worker) gather(g *gathered, from int) {
-	*g = gathered{batch: g.batch[:0], origin: origin{g.from[:0], g.actions[:0]},
+func (w *worker) gather(g *successors, from int) {
+	*g = successors{batch: g.batch[:0], origin: origin{g.from[:0], g.actions[:0]},
 		taken: g.taken[:0], fresh: g.fresh[:0], findings: g.findings, end: from}
 	g.err = w.gatherInto(g)
 }
 
-func (w *worker) gatherInto(g *gathered) (err error) {
+func (w *worker) gatherInto(g *successors) (err error) {
 	defer w.recoverPanic(&err)
 	for words := w.words; g.end < w.given && len(g.batch) < w.full*words; g.end++ {
 		// Capped: a model that appends to a state must not reach the next one.
@@ -297,7 +303,12 @@ func (w *worker) gatherInto(g *gathered) (err error) {
 		} else if err := w.take(g, out, last); err != nil {
 			return err
 		}
-		g.count((len(out) - given) / words)
+		g.arcs += uint64((len(out) - given) / words)
+		if len(out) == given { // a deadlock
+			if g.dead++; g.dead == 1 {
+				g.deadlocked = g.end
+			}
+		}
 		if w.expander.Found() != w.found.n {
 			g.fresh = w.found.look(g.fresh, w.name(g.end))
 		}
@@ -324,7 +335,7 @@ func (w *worker) gatherInto(g *gathered) (err error) {
 }
 
 // take makes what Expand has returned the batch, whose last word was last.
-func (w *worker) take(g *gathered, out []uint64, last uint64) error {
+func (w *worker) take(g *successors, out []uint64, last uint64) error {
 	given := len(g.batch)
 	switch {
 	case len(out) < given:
@@ -346,17 +357,6 @@ func (w *worker) take(g *gathered, out []uint64, last uint64) error {
 	return nil
 }
 
-// count counts the successors of a state. One without any is a deadlock.
-func (g *gathered) count(successors int) {
-	g.arcs += uint64(successors)
-	if successors == 0 {
-		if g.dead == 0 {
-			g.deadlocked = g.end
-		}
-		g.dead++
-	}
-}
-
 // name names state i of those that are being expanded.
 func (w *worker) name(i int) uint64 {
 	if w.fingerprints() {
@@ -365,67 +365,60 @@ func (w *worker) name(i int) uint64 {
 	return w.todo[i]
 }
 
-// insert puts states into the set; what is new goes to a frontier.
-func (w *worker) insert(ctx context.Context, states []uint64, o origin, to *frontier,
-	parity int) error {
-	for len(states) > 0 {
-		n := min(len(states)/w.words, len(w.results))
-		first, rest := o.cut(n)
-		if err := w.insertPiece(ctx, states[:n*w.words], first, to, parity); err != nil {
-			return err
-		}
-		states, o = states[n*w.words:], rest
-	}
-	return nil
-}
-
-// insertPiece inserts at most insertBatches batches of states.
-func (w *worker) insertPiece(ctx context.Context, states []uint64, o origin, to *frontier,
+// insert puts states into the set; what is new goes to a frontier. States that find no room are
+// tried again, unless all ranks stop.
+func (w *worker) insert(ctx context.Context, states []uint64, all origin, to *frontier,
 	parity int) error {
 	words, taskWords := w.words, w.taskWords
 	for len(states) > 0 {
-		n := len(states) / words
-		results, names := w.results[:n], w.names[:n]
-		err := w.visited.insert(states, results, names)
-		var full *set.FullError
-		if err != nil && !errors.As(err, &full) {
-			return err
-		}
-		tasks := names
-		if w.fingerprints() {
-			tasks = states
-		}
-		left := 0 // states that found no room are tried again
-		for i, r := range results {
-			switch r {
-			case set.Inserted:
-				to.push(tasks[i*taskWords : (i+1)*taskWords])
-				if len(o.from) > 0 {
-					w.log.follow(o.from[i])
-				}
-				if len(o.actions) > 0 {
-					w.named.count(o.actions[i]).States++
-				}
-				w.log.add(names[i])
-				w.created[parity]++
-			case set.Full:
-				copy(states[left*words:(left+1)*words], states[i*words:])
-				o.move(left, i)
-				left++
+		n := min(len(states)/words, len(w.results))
+		piece := states[:n*words]
+		o, rest := all.cut(n)
+		states, all = states[n*words:], rest
+		for len(piece) > 0 {
+			n := len(piece) / words
+			results, names := w.results[:n], w.names[:n]
+			err := w.visited.insert(piece, results, names)
+			var full *set.FullError
+			if err != nil && !errors.As(err, &full) {
+				return err
 			}
-		}
-		states = states[:left*words]
-		if err := w.accountHeap(ctx); err != nil {
-			return err
-		}
-		if left == 0 {
-			break
-		}
-		if full.Memory != nil && full.Memory != set.ErrMayGrow {
-			w.refused = full.Memory
-		}
-		if err := w.endFull(ctx); err != nil {
-			return err
+			tasks := names
+			if w.fingerprints() {
+				tasks = piece
+			}
+			left := 0 // states that found no room
+			for i, r := range results {
+				switch r {
+				case set.Inserted:
+					to.push(tasks[i*taskWords : (i+1)*taskWords])
+					if len(o.from) > 0 {
+						w.log.follow(o.from[i])
+					}
+					if len(o.actions) > 0 {
+						w.named.count(o.actions[i]).States++
+					}
+					w.log.add(names[i])
+					w.created[parity]++
+				case set.Full:
+					copy(piece[left*words:(left+1)*words], piece[i*words:])
+					o.move(left, i)
+					left++
+				}
+			}
+			piece = piece[:left*words]
+			if err := w.accountHeap(ctx); err != nil {
+				return err
+			}
+			if left == 0 {
+				break
+			}
+			if full.Memory != nil && full.Memory != set.ErrMayGrow {
+				w.refused = full.Memory
+			}
+			if err := w.endFull(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
