@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/logic/temporal"
 )
 
@@ -15,7 +16,7 @@ type pathAnswers []temporal.Answer
 
 // afterwards is explore.Options.After; nil if nothing is asked of paths.
 func (m *system[S]) afterwards(answers *pathAnswers) func(context.Context, *explore.States) error {
-	var formulas []*temporal.Formula
+	var formulas []*logic.Formula
 	for i, p := range m.Properties {
 		if p.Kind.alongPaths() {
 			formulas = append(formulas, formulaOf(p.Kind, i))
@@ -33,21 +34,17 @@ func (m *system[S]) afterwards(answers *pathAnswers) func(context.Context, *expl
 
 // formulaOf is the formula of a property along paths. Atoms 2*i and 2*i+1 are Holds and Then of
 // property i.
-func formulaOf(kind Kind, i int) *temporal.Formula {
-	of := func(op temporal.Op, args ...*temporal.Formula) *temporal.Formula {
-		return &temporal.Formula{Op: op, Args: args}
-	}
-	holds := &temporal.Formula{Op: temporal.Atom, Atom: 2 * i}
-	path := of(temporal.Finally, holds)
+func formulaOf(kind Kind, i int) *logic.Formula {
+	holds, then := logic.Leaf(2*i), logic.Leaf(2*i+1)
+	path := logic.Of(logic.Finally, holds)
 	switch kind {
 	case HoldsAgain:
-		path = of(temporal.Globally, path)
+		path = logic.Of(logic.Globally, path)
 	case HoldsLeadsTo:
-		then := &temporal.Formula{Op: temporal.Atom, Atom: 2*i + 1}
-		path = of(temporal.Globally, of(temporal.Or, of(temporal.Not, holds),
-			of(temporal.Finally, then)))
+		never := logic.Of(logic.Not, logic.Of(logic.Finally, then))
+		path = logic.Of(logic.Globally, logic.Of(logic.Not, logic.Of(logic.And, holds, never)))
 	}
-	return of(temporal.Forall, path)
+	return logic.Of(logic.Forall, path)
 }
 
 // pathStates evaluates properties and fairness of states.
@@ -62,7 +59,9 @@ func (s *pathStates[S]) See(state []uint64, _ int) {
 	}
 }
 
-func (s *pathStates[S]) Holds(atom int) bool {
+// Holds evaluates an atom: no other part of a formula of formulaOf looks at one state alone.
+func (s *pathStates[S]) Holds(f *logic.Formula) bool {
+	atom := f.Atom.(int)
 	p := &s.Properties[atom/2]
 	if atom%2 == 1 {
 		return p.Then(s.Value)

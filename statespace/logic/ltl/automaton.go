@@ -2,25 +2,34 @@ package ltl
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // Automaton is a generalised Büchi automaton, whose transitions are in the sets.
 type Automaton struct {
+	// Atoms are the largest parts of the formula that do not look along paths, and each Exists and
+	// Forall; up to MaxAtoms.
+	Atoms  []*logic.Formula
 	States [][]Transition // by state; the first one is the initial state
 	Sets   int            // of transitions that a run must take again and again
 }
 
 // Transition may be taken where the atoms in True are true and those in False are not.
 type Transition struct {
-	True, False uint64 // a bit for each atom
+	True, False uint64 // a bit for each of Atoms
 	To          int
 	Sets        uint64 // a bit for each set that it is in
 }
 
-// MaxStates is how many states an automaton has at most.
-const MaxStates = 64
+// MaxAtoms and MaxStates are how many atoms and states an automaton has at most.
+const (
+	MaxAtoms  = 64
+	MaxStates = 64
+)
 
 // TooLargeError says that an automaton would have too many states or sets.
 type TooLargeError struct{}
@@ -35,22 +44,27 @@ const unmerged = 1 << 10
 // way is an alternative of what must hold now and next.
 type way struct {
 	yes, no  uint64 // atoms
-	next     Formula
+	next     formula
 	promises uint64
 }
 
 // translator translates a formula.
 type translator struct {
-	*Builder
-	promise map[Formula]int // the set of an Until
-	ways    map[Formula][]way
+	*builder
+	promise map[formula]int // the set of an Until
+	ways    map[formula][]way
 }
 
 // Translate returns the automaton of the words of which a formula is true.
-func (b *Builder) Translate(f Formula) (*Automaton, error) {
-	t := &translator{b, map[Formula]int{}, map[Formula][]way{}}
-	numbers := map[Formula]int{f: 0}
-	all := []Formula{f}
+func Translate(path *logic.Formula) (*Automaton, error) {
+	b := &builder{}
+	f := b.normal(path)
+	if len(b.atoms) > MaxAtoms {
+		return nil, errors.New("the formula is too large")
+	}
+	t := &translator{b, map[formula]int{}, map[formula][]way{}}
+	numbers := map[formula]int{f: 0}
+	all := []formula{f}
 	var states [][]way
 	for i := 0; i < len(all); i++ {
 		ways, err := t.expand(all[i])
@@ -68,7 +82,7 @@ func (b *Builder) Translate(f Formula) (*Automaton, error) {
 			return nil, &TooLargeError{}
 		}
 	}
-	a := &Automaton{Sets: len(t.promise)}
+	a := &Automaton{Atoms: b.atoms, Sets: len(t.promise)}
 	every := ^uint64(0) >> (64 - a.Sets) // of no sets 0
 	for _, ways := range states {
 		var out []Transition
@@ -89,7 +103,7 @@ func (b *Builder) Translate(f Formula) (*Automaton, error) {
 const maxWays = 1 << 12
 
 // expand lists the alternatives of a formula.
-func (t *translator) expand(f Formula) (ways []way, err error) {
+func (t *translator) expand(f formula) (ways []way, err error) {
 	if ways, ok := t.ways[f]; ok {
 		return ways, nil
 	}
@@ -116,9 +130,9 @@ func (t *translator) expand(f Formula) (ways []way, err error) {
 	case opTrue:
 		ways = []way{{next: f}}
 	case opAtom:
-		ways = []way{{yes: 1 << n.atom, next: t.True()}}
+		ways = []way{{yes: 1 << n.atom, next: t.truth(true)}}
 	case opNotAtom:
-		ways = []way{{no: 1 << n.atom, next: t.True()}}
+		ways = []way{{no: 1 << n.atom, next: t.truth(true)}}
 	case opNext:
 		ways = []way{{next: n.args[0]}}
 	case opUntil:
@@ -154,7 +168,7 @@ func (t *translator) both(some, others []way) (all []way, err error) {
 			if yes&no != 0 {
 				continue
 			}
-			all = append(all, way{yes, no, t.And(v.next, w.next), v.promises | w.promises})
+			all = append(all, way{yes, no, t.and(v.next, w.next), v.promises | w.promises})
 		}
 	}
 	if all = t.thin(all); len(all) > maxWays {

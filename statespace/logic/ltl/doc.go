@@ -1,20 +1,19 @@
 // Package ltl translates formulas of linear temporal logic to automata.
 //
-// A [Builder] makes formulas over atoms, which are numbers from 0 to 63:
+//	// each 0 is followed by a 1
+//	f := logic.Of(logic.Globally, logic.Of(logic.Or, logic.Of(logic.Not, logic.Leaf(0)),
+//		logic.Of(logic.Finally, logic.Leaf(1))))
+//	a, err := ltl.Translate(logic.Of(logic.Not, f)) // the ways to violate it
 //
-//	var b ltl.Builder
-//	f := b.Globally(b.Or(b.Not(b.Atom(0)), b.Finally(b.Atom(1)))) // each 0 is followed by a 1
-//	a, err := b.Translate(b.Not(f))                              // the ways to violate it
-//
-// The automaton reads infinite words: which atoms are true now, then next, and so on. It accepts
-// those of which the formula is true. It is a generalised Büchi automaton whose acceptance is on
-// transitions: a run is accepting if for each number below Automaton.Sets it takes transitions of
-// that number again and again.
+// The automaton reads infinite words: which of Automaton.Atoms are true now, then next, and so on.
+// It accepts those of which the formula is true. It is a generalised Büchi automaton whose
+// acceptance is on transitions: a run is accepting if for each number below Automaton.Sets it takes
+// transitions of that number again and again.
 //
 // # Formulas
 //
-// Formulas are in negation normal form: Not is pushed down to the atoms as a formula is made, by
-// the duals And and Or, Until and Release, Next and itself. Equal formulas are one. Formulas
+// Formulas are first brought into negation normal form: Not is pushed down to the atoms, by the
+// duals And and Or, Until and Release, Next and itself. Equal formulas are one. Formulas
 // are simplified as they are made, by the rules for eventual and universal ones (Etessami and
 // Holzmann, Optimizing Büchi automata, CONCUR 2000): one that is both, such as "again and again p",
 // is as true now as later.

@@ -1,69 +1,42 @@
-package ltl_test
+package ltl
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/farhash/farhash/statespace/logic/ltl"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
-// tree is a formula with its meaning.
-type tree struct {
-	op   string
-	atom int
-	args []*tree
-}
-
-func randomTree(rng *rand.Rand, depth int) *tree {
+// randomFormula is a formula over three atoms.
+func randomFormula(rng *rand.Rand, depth int) *logic.Formula {
 	if depth == 0 {
-		return &tree{op: "atom", atom: rng.IntN(3)}
+		return logic.Leaf(rng.IntN(3))
 	}
-	op := []string{"atom", "not", "and", "or", "next", "until", "release", "finally",
-		"globally"}[rng.IntN(9)]
-	t := &tree{op: op, atom: rng.IntN(3)}
+	op := []logic.Op{logic.Atom, logic.Not, logic.And, logic.Or, logic.Iff, logic.Next,
+		logic.Until, logic.Finally, logic.Globally}[rng.IntN(9)]
+	f := logic.Of(op)
 	switch op {
-	case "and", "or", "until", "release":
-		t.args = append(t.args, randomTree(rng, depth-1))
-		fallthrough
-	case "not", "next", "finally", "globally":
-		t.args = append(t.args, randomTree(rng, depth-1))
+	case logic.Atom:
+		return logic.Leaf(rng.IntN(3))
+	case logic.And, logic.Or, logic.Iff, logic.Until:
+		f.Args = append(f.Args, randomFormula(rng, depth-1))
 	}
-	return t
+	f.Args = append(f.Args, randomFormula(rng, depth-1))
+	return f
 }
 
-func (t *tree) String() string {
-	if t.op == "atom" {
-		return fmt.Sprint("p", t.atom)
+// seen is a word of the atoms of an automaton.
+func (a *Automaton) seen(l lasso) lasso {
+	letters := make([]uint64, len(l.letters))
+	for number, f := range a.Atoms {
+		for i, yes := range truth(f, l) {
+			if yes {
+				letters[i] |= 1 << number
+			}
+		}
 	}
-	return fmt.Sprint(t.op, t.args)
-}
-
-func (t *tree) build(b *ltl.Builder) ltl.Formula {
-	var args []ltl.Formula
-	for _, arg := range t.args {
-		args = append(args, arg.build(b))
-	}
-	switch t.op {
-	case "atom":
-		return b.Atom(t.atom)
-	case "not":
-		return b.Not(args[0])
-	case "and":
-		return b.And(args...)
-	case "or":
-		return b.Or(args...)
-	case "next":
-		return b.Next(args[0])
-	case "until":
-		return b.Until(args[0], args[1])
-	case "release":
-		return b.Release(args[0], args[1])
-	case "finally":
-		return b.Finally(args[0])
-	}
-	return b.Globally(args[0])
+	return lasso{letters, l.back}
 }
 
 // lasso is a word that repeats from a letter on.
@@ -80,35 +53,35 @@ func (l lasso) after(i int) int {
 }
 
 // truth is whether a formula holds from each letter on.
-func (t *tree) truth(l lasso) []bool {
+func truth(f *logic.Formula, l lasso) []bool {
 	var args [][]bool
-	for _, arg := range t.args {
-		args = append(args, arg.truth(l))
+	for _, arg := range f.Args {
+		args = append(args, truth(arg, l))
 	}
 	out := make([]bool, len(l.letters))
 	step := func(i int) bool {
-		switch t.op {
-		case "atom":
-			return l.letters[i]>>t.atom&1 != 0
-		case "not":
+		switch f.Op {
+		case logic.Atom:
+			return l.letters[i]>>f.Atom.(int)&1 != 0
+		case logic.Not:
 			return !args[0][i]
-		case "and":
+		case logic.And:
 			return args[0][i] && args[1][i]
-		case "or":
+		case logic.Or:
 			return args[0][i] || args[1][i]
-		case "next":
+		case logic.Iff:
+			return args[0][i] == args[1][i]
+		case logic.Next:
 			return args[0][l.after(i)]
-		case "until":
+		case logic.Until:
 			return args[1][i] || args[0][i] && out[l.after(i)]
-		case "release":
-			return args[1][i] && (args[0][i] || out[l.after(i)])
-		case "finally":
+		case logic.Finally:
 			return args[0][i] || out[l.after(i)]
 		}
 		return args[0][i] && out[l.after(i)]
 	}
 	for i := range out {
-		out[i] = t.op == "release" || t.op == "globally"
+		out[i] = f.Op == logic.Globally
 	}
 	for range 2*len(out) + 1 {
 		for i := range out {
@@ -120,7 +93,7 @@ func (t *tree) truth(l lasso) []bool {
 
 // accepts reports whether an automaton accepts a word: whether a part of the graph of letters and
 // states that is reached, and in which all are reached from all, has transitions of all sets.
-func accepts(a *ltl.Automaton, l lasso) bool {
+func accepts(a *Automaton, l lasso) bool {
 	type arc struct {
 		to   int
 		sets uint64
@@ -173,7 +146,7 @@ func accepts(a *ltl.Automaton, l lasso) bool {
 
 // dead returns a transition from which no accepting run begins, or to a state that is not reached,
 // and whether there is one.
-func dead(a *ltl.Automaton) (ltl.Transition, bool) {
+func dead(a *Automaton) (Transition, bool) {
 	reached := make([][]bool, len(a.States))
 	for s := range a.States {
 		reached[s] = make([]bool, len(a.States))
@@ -200,7 +173,7 @@ func dead(a *ltl.Automaton) (ltl.Transition, bool) {
 	}
 	for s, ts := range a.States {
 		if s > 0 && !reached[0][s] {
-			return ltl.Transition{To: s}, true
+			return Transition{To: s}, true
 		}
 		for _, t := range ts {
 			lives := fair[t.To]
@@ -212,7 +185,7 @@ func dead(a *ltl.Automaton) (ltl.Transition, bool) {
 			}
 		}
 	}
-	return ltl.Transition{}, false
+	return Transition{}, false
 }
 
 // An automaton accepts the words of which its formula is true.
@@ -220,9 +193,8 @@ func TestTranslateRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	verdicts, large := map[bool]int{}, 0
 	for i := range 1500 {
-		f := randomTree(rng, 1+rng.IntN(4))
-		var b ltl.Builder
-		a, err := b.Translate(f.build(&b))
+		f := randomFormula(rng, 1+rng.IntN(4))
+		a, err := Translate(f)
 		if err != nil {
 			large++
 			continue
@@ -236,9 +208,9 @@ func TestTranslateRandom(t *testing.T) {
 				l.letters[k] = rng.Uint64N(8)
 			}
 			l.back = rng.IntN(len(l.letters))
-			want := f.truth(l)[0]
+			want := truth(f, l)[0]
 			verdicts[want]++
-			if accepts(a, l) != want {
+			if accepts(a, a.seen(l)) != want {
 				t.Fatalf("formula %d, %v, of %+v: want %v, automaton %+v", i, f, l, want, a)
 			}
 		}
@@ -251,75 +223,79 @@ func TestTranslateRandom(t *testing.T) {
 
 // Formulas whose automata are known to be small have small ones.
 func TestTranslateSizes(t *testing.T) {
-	var b ltl.Builder
-	p, q, r := b.Atom(0), b.Atom(1), b.Atom(2)
-	for _, c := range []struct {
-		f    ltl.Formula
+	of, finally, globally := logic.Of, finallyOf, globallyOf
+	p, q, r := logic.Leaf(0), logic.Leaf(1), logic.Leaf(2)
+	again := func(f *logic.Formula) *logic.Formula { return globally(finally(f)) }
+	for i, c := range []struct {
+		f    *logic.Formula
 		want int
 	}{
-		{b.True(), 1},
-		{b.Globally(p), 1},
-		{b.Finally(p), 2},
-		{b.Globally(b.Finally(p)), 1},
-		{b.Finally(b.Globally(p)), 2},
-		{b.Globally(b.Or(b.Not(p), b.Finally(q))), 2},
-		{b.Until(p, b.Until(q, r)), 3},
-		{b.And(b.Globally(b.Finally(p)), b.Globally(b.Finally(q)), b.Globally(b.Finally(r))), 1},
-		{b.Finally(b.And(p, b.Globally(b.Finally(q)))), 2},
-		{b.Next(b.Next(p)), 4},
+		{logic.Truth(true), 1},
+		{globally(p), 1},
+		{finally(p), 2},
+		{again(p), 1},
+		{finally(globally(p)), 2},
+		{globally(of(logic.Or, of(logic.Not, p), finally(q))), 2},
+		{of(logic.Until, p, of(logic.Until, q, r)), 3},
+		{of(logic.And, again(p), again(q), again(r)), 1},
+		{finally(of(logic.And, p, again(q))), 2},
+		{of(logic.Next, of(logic.Next, p)), 4},
 	} {
-		a, err := b.Translate(c.f)
+		a, err := Translate(c.f)
 		if err != nil || len(a.States) > c.want {
-			t.Errorf("formula %d: %+v, %v, want %d states", c.f, a, err, c.want)
+			t.Errorf("formula %d: %+v, %v, want %d states", i, a, err, c.want)
 		}
 	}
-	not := func(f ltl.Formula) bool { return b.Not(b.Not(f)) == f }
-	for _, f := range []ltl.Formula{p, b.Until(p, q), b.Release(p, q), b.Next(p),
-		b.Globally(b.Finally(p))} {
-		if !not(f) {
+	var b builder
+	x, y := b.atom(0), b.atom(1)
+	for _, f := range []formula{x, b.until(x, y), b.release(x, y), b.next(x),
+		b.globally(b.finally(x))} {
+		if b.not(b.not(f)) != f {
 			t.Errorf("formula %d is not the negation of its negation", f)
 		}
 	}
-	all := b.True()
+	all := of(logic.And)
 	for i := range 8 {
-		all = b.And(all, b.Finally(b.And(b.Atom(i), b.Next(b.Atom(i+1)))))
+		all.Args = append(all.Args, finally(of(logic.And, logic.Leaf(i),
+			of(logic.Next, logic.Leaf(i+1)))))
 	}
-	if _, err := b.Translate(all); err == nil {
+	if _, err := Translate(all); err == nil {
 		t.Error("an automaton of 2^8 states was made")
 	}
 }
 
+func finallyOf(f *logic.Formula) *logic.Formula  { return logic.Of(logic.Finally, f) }
+func globallyOf(f *logic.Formula) *logic.Formula { return logic.Of(logic.Globally, f) }
+
 // An automaton of MaxStates states is made, and none of more. What would have too many sets is
 // refused before it is made.
 func TestTranslateLimits(t *testing.T) {
-	var b ltl.Builder
-	f := b.Atom(ltl.MaxAtoms - 1)
-	for range ltl.MaxStates - 2 {
-		f = b.Next(f)
+	f := logic.Leaf(MaxAtoms - 1)
+	for range MaxStates - 2 {
+		f = logic.Of(logic.Next, f)
 	}
-	a, err := b.Translate(f)
-	if err != nil || len(a.States) != ltl.MaxStates {
+	a, err := Translate(f)
+	if err != nil || len(a.States) != MaxStates {
 		t.Errorf("got %d states, %v", len(a.States), err)
 	}
-	var or []ltl.Formula
-	for i := range ltl.MaxAtoms {
-		p, q := b.Atom(i), b.Atom((i+1)%ltl.MaxAtoms)
-		or = append(or, b.Until(p, q), b.Until(p, b.Not(q)))
+	or := logic.Of(logic.Or)
+	for i := range MaxAtoms {
+		p, q := logic.Leaf(i), logic.Leaf((i+1)%MaxAtoms)
+		or.Args = append(or.Args, logic.Of(logic.Until, p, q),
+			logic.Of(logic.Until, p, logic.Of(logic.Next, q)))
 	}
-	var large *ltl.TooLargeError
-	for _, f := range []ltl.Formula{b.Next(f), b.Or(or...)} {
-		if a, err := b.Translate(f); !errors.As(err, &large) {
-			t.Errorf("formula %d: %+v, %v", f, a, err)
+	var large *TooLargeError
+	for i, f := range []*logic.Formula{logic.Of(logic.Next, f), or} {
+		if a, err := Translate(f); !errors.As(err, &large) {
+			t.Errorf("formula %d: %+v, %v", i, a, err)
 		}
 	}
-	for _, i := range []int{-1, ltl.MaxAtoms} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("there is an atom %d", i)
-				}
-			}()
-			b.Atom(i)
-		}()
+	f = logic.Leaf(0) // of MaxAtoms, and of one more
+	for i := range MaxAtoms + 1 {
+		a, err := Translate(f)
+		if (err == nil) != (i < MaxAtoms) || err == nil && len(a.Atoms) != i+1 {
+			t.Errorf("atom %d: %+v, %v", i, a, err)
+		}
+		f = logic.Of(logic.And, f, logic.Of(logic.Exists, logic.Leaf(i)))
 	}
 }

@@ -1,9 +1,8 @@
 // Package temporal answers formulas of CTL*, and so of CTL and LTL, on the states that a search of
 // package explore has stored, on all its ranks.
 //
-// A [Formula] joins atoms, whose truth in a state [Atoms] gives, by And, Or and Not, by Exists and
-// Forall (one path from here, all paths from here), and within these by Next, Finally, Globally and
-// Until. [Solve] finds out whether formulas are true of the initial states:
+// [Atoms] gives the truth of formulas in a state, where they do not look along paths. [Solve] finds
+// out whether formulas that do are true of the initial states:
 //
 //	opts.After = func(ctx context.Context, states *explore.States) error {
 //		answers, err = temporal.Solve(ctx, states, model, formulas)

@@ -1,6 +1,9 @@
 package temporal
 
-import "github.com/farhash/farhash/statespace/explore"
+import (
+	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
+)
 
 // step finds out for each state whether a part of a formula is true there.
 type step interface {
@@ -19,19 +22,19 @@ type step interface {
 
 // fixpoint is the step of one operator of a path, of formulas of states.
 type fixpoint struct {
-	op   Op
+	op   logic.Op
 	all  bool   // of all paths
 	bit  int    // that is set: where the operator is true; of Globally, where it is false
 	may  *value // where the bit may still be set
 	next *value // what is asked of successors
 }
 
-func (f *fixpoint) open(words []uint64) bool    { return f.may.holds(words) }
+func (f *fixpoint) open(words []uint64) bool    { return holds(f.may, words) }
 func (f *fixpoint) settled(words []uint64) bool { return words[f.bit/64]>>(f.bit%64)&1 != 0 }
 func (f *fixpoint) applied(bool) bool           { return true }
 
 func (f *fixpoint) visit(at *explore.Visit) bool {
-	if f.settled(at.Words) || f.leads(at) == (f.op == Globally) {
+	if f.settled(at.Words) || f.leads(at) == (f.op == logic.Globally) {
 		return false
 	}
 	at.Words[f.bit/64] |= 1 << (f.bit % 64)
@@ -42,10 +45,10 @@ func (f *fixpoint) visit(at *explore.Visit) bool {
 func (f *fixpoint) leads(at *explore.Visit) bool {
 	width := len(at.Words)
 	if len(at.NextWords) == 0 {
-		return f.op == Globally || f.op == Next && f.all
+		return f.op == logic.Globally || f.op == logic.Next && f.all
 	}
 	for i := 0; i < len(at.NextWords); i += width {
-		if f.next.holds(at.NextWords[i:i+width]) != f.all {
+		if holds(f.next, at.NextWords[i:i+width]) != f.all {
 			return !f.all
 		}
 	}
@@ -53,5 +56,5 @@ func (f *fixpoint) leads(at *explore.Visit) bool {
 }
 
 func (f *fixpoint) swept(changed bool) (done bool, each func([]uint64) bool) {
-	return f.op == Next || !changed, nil
+	return f.op == logic.Next || !changed, nil
 }

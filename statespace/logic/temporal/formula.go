@@ -3,38 +3,17 @@ package temporal
 import (
 	"slices"
 
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/logic/ltl"
 )
 
-// Op is what a formula does.
-type Op int
-
-// The operators.
-const (
-	And      Op = iota // of Args; true if there are none
-	Or                 // of Args; false if there are none
-	Not                // of the only one of Args
-	Atom               // Formula.Atom is true in this state
-	Exists             // the only one of Args is true of a path from here
-	Forall             // the only one of Args is true of all paths from here
-	Next               // the only one of Args is true from the next state on
-	Finally            // it is true from some state on
-	Globally           // it is true from each state on
-	Until              // the second of Args is true from some state on, and the first until then
-)
-
-// Formula is true or false of a state, or, within Exists and Forall, of a path.
-type Formula struct {
-	Op   Op
-	Atom int
-	Args []*Formula
-}
-
-// Atoms says which atoms are true in states. One goroutine uses it.
+// Atoms says which formulas are true of states. One goroutine uses it.
 type Atoms interface {
 	// See has Holds be about a packed state with so many successors.
 	See(state []uint64, successors int)
-	Holds(atom int) bool
+	// Holds reports whether a formula that does not look along paths is true: one that Solve was
+	// given, or a part of it, as large as it can be.
+	Holds(f *logic.Formula) bool
 }
 
 // Fairness says which paths count, by conditions on actions. An arc takes action i where the word
@@ -49,42 +28,35 @@ type Fairness interface {
 // conditions are how many conditions of fairness there are.
 type conditions struct{ weak, strong int }
 
-// ofState reports whether a formula is of a state: nothing of it is of a path.
-func (f *Formula) ofState() bool {
-	ofPath := func(arg *Formula) bool { return !arg.ofState() }
-	return f.Op < Next && (f.Op > Not || !slices.ContainsFunc(f.Args, ofPath))
-}
+// A value is a formula of a state that is read from the words of the state: its atoms are bits.
+type value = logic.Formula
 
-// value is a formula of a state that can be read from the words of the state.
-type value struct {
-	op   Op // And, Or, Not; Atom: a bit
-	bit  int
-	args []*value
-}
+// bitOf is the value of a bit.
+func bitOf(bit int) *value { return logic.Leaf(bit) }
 
 // holds reads a value from the words of a state.
-func (v *value) holds(words []uint64) bool {
-	switch v.op {
-	case Atom:
-		return words[v.bit/64]>>(v.bit%64)&1 != 0
-	case Not:
-		return !v.args[0].holds(words)
+func holds(v *value, words []uint64) bool {
+	switch v.Op {
+	case logic.Atom:
+		return bitAt(words, v.Atom.(int))
+	case logic.Not:
+		return !holds(v.Args[0], words)
+	case logic.Iff:
+		return holds(v.Args[0], words) == holds(v.Args[1], words)
 	}
-	for _, arg := range v.args {
-		if arg.holds(words) == (v.op == Or) {
-			return v.op == Or
+	for _, arg := range v.Args {
+		if holds(arg, words) == (v.Op == logic.Or) {
+			return v.Op == logic.Or
 		}
 	}
-	return v.op == And
+	return v.Op == logic.And
 }
-
-func not(v *value) *value { return &value{op: Not, args: []*value{v}} }
 
 // question is a formula with its bits.
 type question struct {
-	begin, end int // its bits; those of the atoms come first
-	atoms      []int
-	steps      []step // inner ones first
+	begin, end int              // its bits; those of the atoms come first
+	atoms      []*logic.Formula // the largest parts that do not look along paths
+	steps      []step           // inner ones first
 	root       *value
 	at         int         // the step that is being done
 	fair       *conditions // nil: each path counts, and none is shown
@@ -103,10 +75,9 @@ type tooLargeError struct{}
 func (tooLargeError) Error() string { return "the formula is too large" }
 
 // compile gives a formula bits, from one on.
-func compile(f *Formula, begin int, fair *conditions) *question {
+func compile(f *logic.Formula, begin int, fair *conditions) *question {
 	q := &question{begin: begin, end: begin, fair: fair}
-	known := map[int]bool{}
-	operators := q.collect(f, known)
+	operators := q.collect(f)
 	if q.end-begin > maxBits || operators > maxOperators {
 		q.err = tooLargeError{}
 		return q
@@ -119,46 +90,46 @@ func compile(f *Formula, begin int, fair *conditions) *question {
 }
 
 // collect gives the atoms of a formula bits. It returns how many operators of paths there are.
-func (q *question) collect(f *Formula, known map[int]bool) (operators int) {
-	if f.Op == Atom && !known[f.Atom] {
-		known[f.Atom] = true
-		q.atoms = append(q.atoms, f.Atom)
-		q.end++
+func (q *question) collect(f *logic.Formula) (operators int) {
+	if !f.Looks() {
+		if !f.Constant() && logic.Index(q.atoms, f) < 0 {
+			q.atoms = append(q.atoms, f)
+			q.end++
+		}
+		return 0
 	}
-	if f.Op > Atom {
+	if f.Op > logic.Atom {
 		operators++
 	}
 	for _, arg := range f.Args {
-		operators += q.collect(arg, known)
+		operators += q.collect(arg)
 	}
 	return operators
 }
 
 // value makes the steps that a formula of a state needs, and what is to be read then.
-func (q *question) value(f *Formula) *value {
-	switch f.Op {
-	case And, Or, Not:
-		v := &value{op: f.Op}
+func (q *question) value(f *logic.Formula) *value {
+	switch {
+	case f.Constant():
+		return f
+	case !f.Looks():
+		return bitOf(q.begin + logic.Index(q.atoms, f))
+	case f.Op < logic.Atom:
+		v := logic.Of(f.Op)
 		for _, arg := range f.Args {
-			v.args = append(v.args, q.value(arg))
+			v.Args = append(v.Args, q.value(arg))
 		}
 		return v
-	case Atom:
-		for i, atom := range q.atoms {
-			if atom == f.Atom {
-				return &value{op: Atom, bit: q.begin + i}
-			}
-		}
 	}
 	path := f.Args[0]
-	if path.ofState() {
+	if path.OfState() {
 		return q.value(path) // of the first state of the path
 	}
-	ofPath := func(arg *Formula) bool { return !arg.ofState() }
-	if q.fair == nil && path.Op >= Next && !slices.ContainsFunc(path.Args, ofPath) {
-		return q.simple(f.Op == Forall, path)
+	ofPath := func(arg *logic.Formula) bool { return !arg.OfState() }
+	if q.fair == nil && path.Op >= logic.Next && !slices.ContainsFunc(path.Args, ofPath) {
+		return q.simple(f.Op == logic.Forall, path)
 	}
-	return q.product(f.Op == Forall, path)
+	return q.product(f.Op == logic.Forall, path)
 }
 
 // take takes bits, at least one.
@@ -169,49 +140,44 @@ func (q *question) take(n int) (first int) {
 }
 
 // simple is one operator of a path whose operands are of states.
-func (q *question) simple(all bool, path *Formula) *value {
+func (q *question) simple(all bool, path *logic.Formula) *value {
 	var args []*value
 	for _, arg := range path.Args {
 		args = append(args, q.value(arg))
 	}
 	last := args[len(args)-1]
-	first := &value{op: And} // true
-	if path.Op == Until {
+	first := logic.Truth(true)
+	if path.Op == logic.Until {
 		first = args[0]
 	}
 	bit := q.take(1)
-	found := &value{op: Atom, bit: bit}
+	found := bitOf(bit)
 	s := &fixpoint{op: path.Op, all: all, bit: bit}
 	q.steps = append(q.steps, s)
 	switch path.Op {
-	case Next:
-		s.may, s.next = &value{op: And}, last
+	case logic.Next:
+		s.may, s.next = logic.Truth(true), last
 		return found
-	case Globally: // the bit says that it is false
-		s.may = &value{op: And, args: []*value{last, not(found)}}
+	case logic.Globally: // the bit says that it is false
+		s.may = logic.Of(logic.And, last, logic.Of(logic.Not, found))
 		s.next = s.may
 		return s.may
 	}
-	truth := &value{op: Or, args: []*value{last, found}}
-	s.may, s.next = &value{op: And, args: []*value{first, not(truth)}}, truth
+	truth := logic.Of(logic.Or, last, found)
+	s.may, s.next = logic.Of(logic.And, first, logic.Of(logic.Not, truth)), truth
 	return truth
 }
 
 // product is any formula of a path.
-func (q *question) product(all bool, path *Formula) *value {
-	b := &translation{question: q}
-	f := b.formula(path)
-	if q.err != nil {
-		return nil
-	}
+func (q *question) product(all bool, path *logic.Formula) *value {
 	if all {
-		f = b.Not(f)
+		path = logic.Of(logic.Not, path)
 	}
-	automaton, err := b.Translate(f)
-	p := &product{labels: b.labels}
+	p := &product{}
 	if q.fair != nil {
 		p.conditions = *q.fair
 	}
+	automaton, err := ltl.Translate(path)
 	if err == nil && !p.take(automaton) {
 		err = tooLargeError{}
 	}
@@ -219,63 +185,15 @@ func (q *question) product(all bool, path *Formula) *value {
 		q.err = err
 		return nil
 	}
+	for _, atom := range automaton.Atoms {
+		p.labels = append(p.labels, q.value(atom))
+	}
 	p.gone, p.reached = q.take(p.inner), q.take(p.lanes*p.inner)
 	p.dead, p.leads, p.enabled = q.take(p.states), q.take(p.states), q.take(p.strong)
 	q.steps = append(q.steps, p)
-	v := &value{op: Atom, bit: p.leads + p.start}
+	v := bitOf(p.leads + p.start)
 	if all {
-		return not(v)
+		return logic.Of(logic.Not, v)
 	}
 	return v
-}
-
-// translation has the formulas of states within a formula of a path as atoms.
-type translation struct {
-	ltl.Builder
-	*question
-	labels []*value // by atom of the automaton
-}
-
-func (t *translation) formula(f *Formula) ltl.Formula {
-	if t.err != nil {
-		return 0
-	}
-	var args []ltl.Formula
-	if f.Op != Exists && f.Op != Forall {
-		for _, arg := range f.Args {
-			args = append(args, t.formula(arg))
-		}
-	}
-	switch f.Op {
-	case And:
-		return t.And(args...)
-	case Or:
-		return t.Or(args...)
-	case Not:
-		return t.Not(args[0])
-	case Next:
-		return t.Next(args[0])
-	case Finally:
-		return t.Finally(args[0])
-	case Globally:
-		return t.Globally(args[0])
-	case Until:
-		return t.Until(args[0], args[1])
-	}
-	return t.label(t.value(f))
-}
-
-// label is the atom of the automaton for a value.
-func (t *translation) label(v *value) ltl.Formula {
-	for i, known := range t.labels {
-		if known.op == v.op && known.op == Atom && known.bit == v.bit {
-			return t.Atom(i)
-		}
-	}
-	if len(t.labels) == ltl.MaxAtoms {
-		t.err = tooLargeError{}
-		return t.True()
-	}
-	t.labels = append(t.labels, v)
-	return t.Atom(len(t.labels) - 1)
 }

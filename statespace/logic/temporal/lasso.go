@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // Lasso is a path of which a formula is true: its steps, and then for ever again the steps from
@@ -23,8 +24,7 @@ func (q *question) shows() *product {
 		return nil
 	}
 	p, ok := q.steps[len(q.steps)-1].(*product)
-	if !ok || q.root.op != Not || q.root.args[0].op != Atom ||
-		q.root.args[0].bit != p.leads+p.start {
+	if !ok || q.root.Op != logic.Not || q.root.Args[0].Atom != p.leads+p.start {
 		return nil
 	}
 	return p

@@ -9,6 +9,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/logic/temporal"
 )
 
@@ -41,16 +42,16 @@ func randomGraph(rng *rand.Rand) *fairGraph {
 }
 
 // randomPath is a formula of paths over two atoms.
-func randomPath(rng *rand.Rand, depth int) *temporal.Formula {
-	op := temporal.Op(rng.IntN(int(temporal.Until) + 1))
+func randomPath(rng *rand.Rand, depth int) *logic.Formula {
+	op := logic.Op(rng.IntN(int(logic.Until) + 1))
 	switch {
-	case depth == 0 || op == temporal.Atom:
+	case depth == 0 || op == logic.Atom:
 		return atom(rng.IntN(2))
-	case op == temporal.Exists || op == temporal.Forall:
+	case op == logic.Exists || op == logic.Forall:
 		return randomPath(rng, depth)
 	}
-	args := []*temporal.Formula{randomPath(rng, depth-1)}
-	if op == temporal.And || op == temporal.Or || op == temporal.Until {
+	args := []*logic.Formula{randomPath(rng, depth-1)}
+	if op == logic.And || op == logic.Or || op == logic.Iff || op == logic.Until {
 		args = append(args, randomPath(rng, depth-1))
 	}
 	return of(op, args...)
@@ -58,14 +59,14 @@ func randomPath(rng *rand.Rand, depth int) *temporal.Formula {
 
 // trueFrom is whether a formula is true from each state of a path on. The last one is followed by
 // that at back.
-func trueFrom(f *temporal.Formula, labels []uint64, back int) []bool {
+func trueFrom(f *logic.Formula, labels []uint64, back int) []bool {
 	var args [][]bool
 	for _, arg := range f.Args {
 		args = append(args, trueFrom(arg, labels, back))
 	}
 	out := make([]bool, len(labels))
 	for i := range out {
-		out[i] = f.Op == temporal.Globally
+		out[i] = f.Op == logic.Globally
 	}
 	for round := 0; round < 2*len(out)+1; round++ {
 		for i := len(out) - 1; i >= 0; i-- {
@@ -74,21 +75,29 @@ func trueFrom(f *temporal.Formula, labels []uint64, back int) []bool {
 				next = back
 			}
 			switch f.Op {
-			case temporal.And:
-				out[i] = args[0][i] && args[1][i]
-			case temporal.Or:
-				out[i] = args[0][i] || args[1][i]
-			case temporal.Not:
+			case logic.And:
+				out[i] = true
+				for _, arg := range args {
+					out[i] = out[i] && arg[i]
+				}
+			case logic.Or:
+				out[i] = false
+				for _, arg := range args {
+					out[i] = out[i] || arg[i]
+				}
+			case logic.Not:
 				out[i] = !args[0][i]
-			case temporal.Atom:
-				out[i] = labels[i]>>f.Atom&1 != 0
-			case temporal.Next:
+			case logic.Iff:
+				out[i] = args[0][i] == args[1][i]
+			case logic.Atom:
+				out[i] = labels[i]>>f.Atom.(int)&1 != 0
+			case logic.Next:
 				out[i] = args[0][next]
-			case temporal.Finally:
+			case logic.Finally:
 				out[i] = args[0][i] || out[next]
-			case temporal.Globally:
+			case logic.Globally:
 				out[i] = args[0][i] && out[next]
-			case temporal.Until:
+			case logic.Until:
 				out[i] = args[1][i] || args[0][i] && out[next]
 			}
 		}
@@ -97,7 +106,7 @@ func trueFrom(f *temporal.Formula, labels []uint64, back int) []bool {
 }
 
 // refutes says why a lasso does not show that a formula is false of a fair path; "" if it does.
-func (g *fairGraph) refutes(l *temporal.Lasso, path *temporal.Formula) string {
+func (g *fairGraph) refutes(l *temporal.Lasso, path *logic.Formula) string {
 	var states, labels []uint64
 	for i, s := range l.Steps {
 		at := s.State[0]
@@ -150,7 +159,7 @@ func (g *fairGraph) fair(loop []explore.Step) bool {
 }
 
 // someLasso looks for a lasso that refutes a formula on random ways.
-func (g *fairGraph) someLasso(rng *rand.Rand, path *temporal.Formula) *temporal.Lasso {
+func (g *fairGraph) someLasso(rng *rand.Rand, path *logic.Formula) *temporal.Lasso {
 	for range 100 {
 		at := g.first[rng.IntN(len(g.first))]
 		l := &temporal.Lasso{Steps: []explore.Step{{State: []uint64{at}, Action: -1}}, Back: -1}
@@ -178,10 +187,10 @@ func TestLassos(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		g := randomGraph(rng)
-		var paths, formulas []*temporal.Formula
+		var paths, formulas []*logic.Formula
 		for range 10 {
 			path := randomPath(rng, 1+rng.IntN(3))
-			paths, formulas = append(paths, path), append(formulas, of(temporal.Forall, path))
+			paths, formulas = append(paths, path), append(formulas, of(logic.Forall, path))
 		}
 		for i, a := range answerFair(t, 1+int(seed%2), g, formulas) {
 			f := fmt.Sprintf("seed %d: %+v of %+v, weak %d, strong %d", seed, a, *g.graph, g.weak,
@@ -243,7 +252,7 @@ func lassoOfWalks(t *testing.T, w *temporal.Walker, first []uint64, rng *rand.Ra
 }
 
 // answerFair answers formulas on some ranks.
-func answerFair(t *testing.T, ranks int, g *fairGraph, formulas []*temporal.Formula,
+func answerFair(t *testing.T, ranks int, g *fairGraph, formulas []*logic.Formula,
 ) []temporal.Answer {
 	t.Helper()
 	var first []temporal.Answer

@@ -319,7 +319,7 @@ func (p *product) fair(marks, enabled uint64) (all uint64) {
 // truth is which labels are true.
 func (p *product) truth(words []uint64) (truth uint64) {
 	for i, v := range p.labels {
-		if v.holds(words) {
+		if holds(v, words) {
 			truth |= 1 << i
 		}
 	}

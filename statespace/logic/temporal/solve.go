@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // Answer is what is known about a formula.
@@ -25,7 +26,7 @@ const (
 
 // Solve answers formulas. Collective: every rank gives the same ones, and gets the same answers.
 // The error is one of explore.States, such as that there is no memory; some answers may be known.
-func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []*Formula) (
+func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []*logic.Formula) (
 	answers []Answer, err error) {
 	answers = make([]Answer, len(formulas))
 	var fair *conditions
@@ -47,7 +48,7 @@ func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []
 			continue
 		}
 		if q.end == begin { // it is a constant, and no state is asked
-			answers[i] = Answer{Known: true, True: q.root.holds(nil)}
+			answers[i] = Answer{Known: true, True: holds(q.root, nil)}
 			continue
 		}
 		if n := len(rounds); n == 0 || q.end > sideBits || len(rounds[n-1]) == maxQuestions {
@@ -155,7 +156,7 @@ func (s *solver) settle(ctx context.Context, initial []uint64) (err error) {
 	s.open = slices.DeleteFunc(s.open, func(q *question) bool {
 		truth, settled := true, true
 		for words := range slices.Chunk(initial, width) {
-			truth = truth && q.root.holds(words)
+			truth = truth && holds(q.root, words)
 			settled = settled && q.at == len(q.steps)-1 && q.steps[q.at].settled(words)
 		}
 		if q.at < len(q.steps) && !settled {
@@ -230,4 +231,4 @@ func (s *stepping) Visit(at *explore.Visit) (changed uint64) {
 
 // Refused says why a formula cannot be answered: it, or an automaton of it, is too large. It is nil
 // if it can be.
-func Refused(f *Formula) error { return compile(f, 0, nil).err }
+func Refused(f *logic.Formula) error { return compile(f, 0, nil).err }

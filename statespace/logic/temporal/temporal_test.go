@@ -9,6 +9,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/logic/temporal"
 )
 
@@ -38,10 +39,13 @@ func (w *walker) Expand(state, out []uint64) ([]uint64, error) {
 	return append(out, w.next[state[0]]...), nil
 }
 func (w *walker) See(state []uint64, _ int) { w.label = w.labels[state[0]] }
-func (w *walker) Holds(atom int) bool       { return w.label>>atom&1 != 0 }
+
+func (w *walker) Holds(f *logic.Formula) bool {
+	return trueFrom(f, []uint64{w.label}, 0)[0]
+}
 
 // answer answers formulas on some ranks.
-func answer(t *testing.T, ranks int, g *graph, formulas []*temporal.Formula) []temporal.Answer {
+func answer(t *testing.T, ranks int, g *graph, formulas []*logic.Formula) []temporal.Answer {
 	t.Helper()
 	var first []temporal.Answer
 	err := local.Run(ranks, func(job rma.Job) error {
@@ -63,18 +67,16 @@ func answer(t *testing.T, ranks int, g *graph, formulas []*temporal.Formula) []t
 	return first
 }
 
-func of(op temporal.Op, args ...*temporal.Formula) *temporal.Formula {
-	return &temporal.Formula{Op: op, Args: args}
+func of(op logic.Op, args ...*logic.Formula) *logic.Formula { return logic.Of(op, args...) }
+
+func atom(i int) *logic.Formula { return logic.Leaf(i) }
+
+func exists(op logic.Op, args ...*logic.Formula) *logic.Formula {
+	return of(logic.Exists, of(op, args...))
 }
 
-func atom(i int) *temporal.Formula { return &temporal.Formula{Op: temporal.Atom, Atom: i} }
-
-func exists(op temporal.Op, args ...*temporal.Formula) *temporal.Formula {
-	return of(temporal.Exists, of(op, args...))
-}
-
-func forall(op temporal.Op, args ...*temporal.Formula) *temporal.Formula {
-	return of(temporal.Forall, of(op, args...))
+func forall(op logic.Op, args ...*logic.Formula) *logic.Formula {
+	return of(logic.Forall, of(op, args...))
 }
 
 // A circle of 0, 1 and 2 that 1 leaves for the deadlock 3, and 0 for a circle of 4 and 5.
@@ -85,49 +87,49 @@ func branching() *graph {
 
 func TestSolve(t *testing.T) {
 	a, b, c, d := atom(0), atom(1), atom(2), atom(3)
-	not := func(f *temporal.Formula) *temporal.Formula { return of(temporal.Not, f) }
-	again := func(f *temporal.Formula) *temporal.Formula {
-		return of(temporal.Globally, of(temporal.Finally, f))
+	not := func(f *logic.Formula) *logic.Formula { return of(logic.Not, f) }
+	again := func(f *logic.Formula) *logic.Formula {
+		return of(logic.Globally, of(logic.Finally, f))
 	}
-	both := of(temporal.And, again(b), again(d))
+	both := of(logic.And, again(b), again(d))
 	all := []struct {
-		f    *temporal.Formula
+		f    *logic.Formula
 		want bool
 	}{
 		{a, true},
 		{b, false},
-		{exists(temporal.Next, d), true},
-		{forall(temporal.Next, d), false},
-		{forall(temporal.Next, of(temporal.Or, a, d)), true},
-		{exists(temporal.Finally, c), true},
-		{forall(temporal.Finally, b), false}, // 0, 1, 3
-		{forall(temporal.Finally, of(temporal.Or, b, c)), true},
-		{exists(temporal.Globally, a), true},
-		{exists(temporal.Globally, not(c)), true},
-		{forall(temporal.Globally, not(c)), false},
-		{forall(temporal.Globally, of(temporal.Or, a, b, d)), true},
-		{exists(temporal.Until, a, c), true},
-		{forall(temporal.Until, a, of(temporal.Or, b, c)), false}, // 4
-		{forall(temporal.Until, a, of(temporal.Or, b, c, d)), true},
-		{exists(temporal.Until, not(a), c), false},
-		{exists(temporal.Finally, forall(temporal.Next, b)), true},
-		{forall(temporal.Globally, exists(temporal.Next, a, a)), false},
-		{of(temporal.Exists, again(b)), true},
-		{of(temporal.Forall, again(of(temporal.Or, b, c))), true},
-		{of(temporal.Forall, again(b)), false},
-		{of(temporal.Exists, both), true},
-		{of(temporal.Exists, of(temporal.And, again(a), again(d))), false},
-		{of(temporal.Exists, of(temporal.And, again(a), again(b), again(not(b)))), true},
-		{of(temporal.Exists, of(temporal.Finally, of(temporal.Globally, c))), true}, // 3 repeats
-		{exists(temporal.Finally, of(temporal.And, d, of(temporal.Exists, both))), true},
-		{exists(temporal.Finally, of(temporal.And, c, forall(temporal.Next, of(temporal.Or)))),
+		{exists(logic.Next, d), true},
+		{forall(logic.Next, d), false},
+		{forall(logic.Next, of(logic.Or, a, d)), true},
+		{exists(logic.Finally, c), true},
+		{forall(logic.Finally, b), false}, // 0, 1, 3
+		{forall(logic.Finally, of(logic.Or, b, c)), true},
+		{exists(logic.Globally, a), true},
+		{exists(logic.Globally, not(c)), true},
+		{forall(logic.Globally, not(c)), false},
+		{forall(logic.Globally, of(logic.Or, a, b, d)), true},
+		{exists(logic.Until, a, c), true},
+		{forall(logic.Until, a, of(logic.Or, b, c)), false}, // 4
+		{forall(logic.Until, a, of(logic.Or, b, c, d)), true},
+		{exists(logic.Until, not(a), c), false},
+		{exists(logic.Finally, forall(logic.Next, b)), true},
+		{forall(logic.Globally, exists(logic.Next, a, a)), false},
+		{of(logic.Exists, again(b)), true},
+		{of(logic.Forall, again(of(logic.Or, b, c))), true},
+		{of(logic.Forall, again(b)), false},
+		{of(logic.Exists, both), true},
+		{of(logic.Exists, of(logic.And, again(a), again(d))), false},
+		{of(logic.Exists, of(logic.And, again(a), again(b), again(not(b)))), true},
+		{of(logic.Exists, of(logic.Finally, of(logic.Globally, c))), true}, // 3 repeats
+		{exists(logic.Finally, of(logic.And, d, of(logic.Exists, both))), true},
+		{exists(logic.Finally, of(logic.And, c, forall(logic.Next, of(logic.Or)))),
 			true},
-		{exists(temporal.Finally, of(temporal.And, c, exists(temporal.Next, of(temporal.And)))),
+		{exists(logic.Finally, of(logic.And, c, exists(logic.Next, of(logic.And)))),
 			false},
-		{of(temporal.And), true},
-		{of(temporal.Or), false},
+		{of(logic.And), true},
+		{of(logic.Or), false},
 	}
-	var formulas []*temporal.Formula
+	var formulas []*logic.Formula
 	var wants []bool
 	for i := range 4 * len(all) { // more than are worked on side by side, then in another order
 		if i == 2*len(all) {
@@ -149,10 +151,10 @@ func TestSolve(t *testing.T) {
 func TestSolveInitialStates(t *testing.T) {
 	g := branching()
 	g.first = []uint64{0, 4}
-	answers := answer(t, 2, g, []*temporal.Formula{exists(temporal.Finally, atom(2)),
-		exists(temporal.Finally, atom(1)), of(temporal.Exists, of(temporal.Globally,
-			of(temporal.Finally, atom(0)))), forall(temporal.Finally, atom(0)),
-		exists(temporal.Next, atom(1))})
+	answers := answer(t, 2, g, []*logic.Formula{exists(logic.Finally, atom(2)),
+		exists(logic.Finally, atom(1)), of(logic.Exists, of(logic.Globally,
+			of(logic.Finally, atom(0)))), forall(logic.Finally, atom(0)),
+		exists(logic.Next, atom(1))})
 	for i, want := range []bool{false, true, false, false, false} {
 		if a := answers[i]; !a.Known || a.True != want {
 			t.Errorf("formula %d: %+v, want %v", i, a, want)
@@ -160,9 +162,9 @@ func TestSolveInitialStates(t *testing.T) {
 	}
 	// The last initial state knows the answer at once, and the first one when the kernel is known.
 	g = &graph{first: []uint64{0, 1}, next: [][]uint64{{0}, {1}}, labels: []uint64{3, 2}}
-	never := of(temporal.Forall, of(temporal.Not, of(temporal.And, atom(0),
-		of(temporal.Globally, of(temporal.Finally, atom(1))))))
-	if a := answer(t, 1, g, []*temporal.Formula{never})[0]; !a.Known || a.True {
+	never := of(logic.Forall, of(logic.Not, of(logic.And, atom(0),
+		of(logic.Globally, of(logic.Finally, atom(1))))))
+	if a := answer(t, 1, g, []*logic.Formula{never})[0]; !a.Known || a.True {
 		t.Errorf("%+v", a)
 	}
 }
@@ -170,16 +172,16 @@ func TestSolveInitialStates(t *testing.T) {
 // A set that all reach is not enough, in whatever order the sets come.
 func TestSolveOneSet(t *testing.T) {
 	g := &graph{first: []uint64{0}, next: [][]uint64{{1}, {0}}, labels: []uint64{1, 2}}
-	again := func(i int) *temporal.Formula {
-		return of(temporal.Globally, of(temporal.Finally, atom(i)))
+	again := func(i int) *logic.Formula {
+		return of(logic.Globally, of(logic.Finally, atom(i)))
 	}
-	both := func(i, k int) *temporal.Formula {
-		return of(temporal.Exists, of(temporal.And, again(i), again(k)))
+	both := func(i, k int) *logic.Formula {
+		return of(logic.Exists, of(logic.And, again(i), again(k)))
 	}
-	formulas := []*temporal.Formula{both(0, 2), both(2, 0), both(0, 1)}
+	formulas := []*logic.Formula{both(0, 2), both(2, 0), both(0, 1)}
 	answers := answer(t, 2, g, formulas)
 	for _, f := range formulas {
-		answers = append(answers, answer(t, 1, g, []*temporal.Formula{f})[0])
+		answers = append(answers, answer(t, 1, g, []*logic.Formula{f})[0])
 	}
 	for i, a := range answers {
 		if want := i%3 == 2; !a.Known || a.True != want {
@@ -191,12 +193,12 @@ func TestSolveOneSet(t *testing.T) {
 // A circle that reaches a set through states that are dropped does not reach it afterwards.
 func TestSolveForgets(t *testing.T) {
 	g := &graph{first: []uint64{0}, next: [][]uint64{{1, 2}, {0}, {2}}, labels: []uint64{1, 0, 2}}
-	again := func(i int) *temporal.Formula {
-		return of(temporal.Globally, of(temporal.Finally, atom(i)))
+	again := func(i int) *logic.Formula {
+		return of(logic.Globally, of(logic.Finally, atom(i)))
 	}
-	both := of(temporal.Exists, of(temporal.And, again(0), again(1)))
+	both := of(logic.Exists, of(logic.And, again(0), again(1)))
 	for _, ranks := range []int{1, 3} {
-		if a := answer(t, ranks, g, []*temporal.Formula{both})[0]; !a.Known || a.True {
+		if a := answer(t, ranks, g, []*logic.Formula{both})[0]; !a.Known || a.True {
 			t.Errorf("%d ranks: %+v", ranks, a)
 		}
 	}
@@ -213,12 +215,12 @@ func TestSolveManySets(t *testing.T) {
 		g.next[1] = append(g.next[1], 1)
 	}
 	// Its automaton has two states, so that 32 sets have room in a word.
-	stays := of(temporal.And, of(temporal.Not, atom(0)),
-		of(temporal.Or, of(temporal.Not, atom(1)), of(temporal.Finally, atom(2))))
-	leaves := of(temporal.Forall, of(temporal.Not, of(temporal.Globally, stays)))
+	stays := of(logic.And, of(logic.Not, atom(0)),
+		of(logic.Or, of(logic.Not, atom(1)), of(logic.Finally, atom(2))))
+	leaves := of(logic.Forall, of(logic.Not, of(logic.Globally, stays)))
 	for _, weak := range []int{actions, actions - 1} {
 		g.weak = weak
-		a := answerFair(t, 1, g, []*temporal.Formula{leaves})[0]
+		a := answerFair(t, 1, g, []*logic.Formula{leaves})[0]
 		if want := weak == actions; !a.Known || a.True != want {
 			t.Errorf("%d conditions: %+v, want %v", weak, a, want)
 		}
@@ -229,9 +231,9 @@ func TestSolveManySets(t *testing.T) {
 // true there.
 func TestSolveLeaves(t *testing.T) {
 	g := &graph{first: []uint64{0}, next: [][]uint64{{0}}, labels: []uint64{1}}
-	follows := of(temporal.And, atom(0), of(temporal.Next, atom(1)))
-	never := of(temporal.Exists, of(temporal.Globally, of(temporal.Finally, follows)))
-	if a := answer(t, 1, g, []*temporal.Formula{never})[0]; !a.Known || a.True {
+	follows := of(logic.And, atom(0), of(logic.Next, atom(1)))
+	never := of(logic.Exists, of(logic.Globally, of(logic.Finally, follows)))
+	if a := answer(t, 1, g, []*logic.Formula{never})[0]; !a.Known || a.True {
 		t.Errorf("%+v", a)
 	}
 }
@@ -244,16 +246,16 @@ func TestSolveLongWay(t *testing.T) {
 		g.next = append(g.next, []uint64{s * 7919 % n, (s + 1) % n})
 	}
 	g.labels[n-1], g.labels[n-3] = 1, 2
-	var ways []*temporal.Formula // 40 formulas of two states and more
-	again := func(f *temporal.Formula) *temporal.Formula {
-		return of(temporal.Globally, of(temporal.Finally, f))
+	var ways []*logic.Formula // 40 formulas of two states and more
+	again := func(f *logic.Formula) *logic.Formula {
+		return of(logic.Globally, of(logic.Finally, f))
 	}
-	twice := of(temporal.And, atom(1), of(temporal.Next, atom(1)))
-	once := of(temporal.And, atom(1), of(temporal.Next, of(temporal.Not, atom(1))))
+	twice := of(logic.And, atom(1), of(logic.Next, atom(1)))
+	once := of(logic.And, atom(1), of(logic.Next, of(logic.Not, atom(1))))
 	for range 40 {
 		ways = append(ways,
-			of(temporal.Exists, of(temporal.And, again(atom(0)), of(temporal.Finally, twice))),
-			of(temporal.Exists, of(temporal.And, again(atom(0)), again(once))))
+			of(logic.Exists, of(logic.And, again(atom(0)), of(logic.Finally, twice))),
+			of(logic.Exists, of(logic.And, again(atom(0)), again(once))))
 	}
 	for i, a := range answer(t, 3, g, ways) {
 		if want := i%2 == 1; !a.Known || a.True != want {
@@ -263,31 +265,31 @@ func TestSolveLongWay(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	large := of(temporal.And)
+	large := of(logic.And)
 	for i := range 9 {
-		large.Args = append(large.Args, of(temporal.Finally, of(temporal.And, atom(i),
-			of(temporal.Next, atom(i+1)))))
+		large.Args = append(large.Args, of(logic.Finally, of(logic.And, atom(i),
+			of(logic.Next, atom(i+1)))))
 	}
 	many := atom(0)
 	for range 300 {
-		many = exists(temporal.Next, many)
+		many = exists(logic.Next, many)
 	}
-	atoms := of(temporal.Or)
+	atoms := of(logic.Or)
 	for i := range 70 {
-		atoms.Args = append(atoms.Args, of(temporal.Next, atom(i)))
+		atoms.Args = append(atoms.Args, of(logic.Next, atom(i)))
 	}
 	later := atom(1)
 	for range 5 {
-		later = of(temporal.Next, later)
+		later = of(logic.Next, later)
 	}
-	bits := of(temporal.And) // 10 automata of 32 states
+	bits := of(logic.And) // 10 automata of 32 states
 	for range 10 {
-		bits.Args = append(bits.Args, exists(temporal.Globally,
-			of(temporal.Or, of(temporal.Not, atom(0)), later)))
+		bits.Args = append(bits.Args, exists(logic.Globally,
+			of(logic.Or, of(logic.Not, atom(0)), later)))
 	}
-	for _, f := range []*temporal.Formula{of(temporal.Exists, large), many, bits,
-		of(temporal.Exists, of(temporal.And, atoms, of(temporal.Globally, atom(0))))} {
-		answers := answer(t, 1, branching(), []*temporal.Formula{f, atom(0)})
+	for _, f := range []*logic.Formula{of(logic.Exists, large), many, bits,
+		of(logic.Exists, of(logic.And, atoms, of(logic.Globally, atom(0))))} {
+		answers := answer(t, 1, branching(), []*logic.Formula{f, atom(0)})
 		if err := temporal.Refused(f); err == nil || answers[0].Known ||
 			fmt.Sprint(answers[0].Err) != err.Error() || !answers[1].Known {
 			t.Errorf("%v: %+v", err, answers)
@@ -295,12 +297,12 @@ func TestRefused(t *testing.T) {
 	}
 	// An automaton with a set, and 64 conditions.
 	g := &fairGraph{branching(), 40, 24}
-	always := of(temporal.Forall, of(temporal.Globally, atom(0)))
-	if a := answerFair(t, 1, g, []*temporal.Formula{always})[0]; a.Known == (a.Err != nil) {
+	always := of(logic.Forall, of(logic.Globally, atom(0)))
+	if a := answerFair(t, 1, g, []*logic.Formula{always})[0]; a.Known == (a.Err != nil) {
 		t.Errorf("64 conditions: %+v", a)
 	}
 	g.strong++
-	if a := answerFair(t, 1, g, []*temporal.Formula{always})[0]; a.Known || a.Err == nil {
+	if a := answerFair(t, 1, g, []*logic.Formula{always})[0]; a.Known || a.Err == nil {
 		t.Errorf("65 conditions: %+v", a)
 	}
 }
@@ -308,13 +310,13 @@ func TestRefused(t *testing.T) {
 // Formulas of constants need no words of states, and take none from the others.
 func TestSolveConstants(t *testing.T) {
 	g := &graph{first: []uint64{0}, next: [][]uint64{{}}, labels: []uint64{1}}
-	yes, no := of(temporal.And), of(temporal.Or)
-	constants := []*temporal.Formula{of(temporal.Exists, yes), of(temporal.Forall, no),
-		of(temporal.Not, of(temporal.Forall, no)), no}
-	mixed := append(slices.Clone(constants), atom(0), exists(temporal.Next, no),
-		forall(temporal.Globally, yes))
+	yes, no := of(logic.And), of(logic.Or)
+	constants := []*logic.Formula{of(logic.Exists, yes), of(logic.Forall, no),
+		of(logic.Not, of(logic.Forall, no)), no}
+	mixed := append(slices.Clone(constants), atom(0), exists(logic.Next, no),
+		forall(logic.Globally, yes))
 	wants := []bool{true, false, true, false, true, false, true}
-	for _, formulas := range [][]*temporal.Formula{constants, mixed} {
+	for _, formulas := range [][]*logic.Formula{constants, mixed} {
 		for i, a := range answer(t, 2, g, formulas) {
 			if !a.Known || a.True != wants[i] {
 				t.Errorf("of %d formulas, %d: %+v, want %v", len(formulas), i, a, wants[i])
@@ -326,23 +328,23 @@ func TestSolveConstants(t *testing.T) {
 // In a deadlock what an automaton can do follows from what it can do there later.
 func TestSolveDeadlock(t *testing.T) {
 	g := &graph{first: []uint64{0}, next: [][]uint64{{}}, labels: []uint64{1}}
-	var formulas []*temporal.Formula
-	for _, op := range []temporal.Op{temporal.Finally, temporal.Globally, temporal.Next} {
+	var formulas []*logic.Formula
+	for _, op := range []logic.Op{logic.Finally, logic.Globally, logic.Next} {
 		for a := range 2 {
 			f := atom(a)
 			for range 3 {
-				f = of(temporal.Next, of(op, f))
+				f = of(logic.Next, of(op, f))
 			}
-			formulas = append(formulas, of(temporal.Exists, f), of(temporal.Forall, f))
+			formulas = append(formulas, of(logic.Exists, f), of(logic.Forall, f))
 		}
 	}
 	for _, f := range formulas {
-		for i, a := range answer(t, 1, g, []*temporal.Formula{f, f}) {
+		for i, a := range answer(t, 1, g, []*logic.Formula{f, f}) {
 			leaf := f
 			for len(leaf.Args) > 0 {
 				leaf = leaf.Args[0]
 			}
-			if want := leaf.Atom == 0; !a.Known || a.True != want {
+			if want := leaf.Atom == any(0); !a.Known || a.True != want {
 				t.Errorf("formula %d: %+v, want %v", i, a, want)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // Model is what a [Walker] walks on.
@@ -26,7 +27,7 @@ type Walker struct {
 	model  Model
 	words  []uint64 // atoms of a state
 	begin  int      // bit of the first atom
-	atoms  []int
+	atoms  []*logic.Formula
 	random bool
 	rng    *rand.Rand
 
@@ -41,7 +42,7 @@ type Walker struct {
 
 // NewWalker returns a walker for a formula that is Forall of a path without Exists and Forall; nil
 // for others.
-func NewWalker(f *Formula, model Model) *Walker {
+func NewWalker(f *logic.Formula, model Model) *Walker {
 	fair := &conditions{}
 	fair.weak, fair.strong = model.Conditions()
 	q := compile(f, 0, fair)

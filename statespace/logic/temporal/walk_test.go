@@ -3,6 +3,7 @@ package temporal_test
 import (
 	"testing"
 
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/logic/temporal"
 )
 
@@ -23,7 +24,7 @@ func (m *marked) ExpandMarked(state, out, marks []uint64) (_, _ []uint64, err er
 }
 
 // walk takes some walks of a hundred steps.
-func walk(t *testing.T, g *graph, weak, strong int, f *temporal.Formula) *temporal.Lasso {
+func walk(t *testing.T, g *graph, weak, strong int, f *logic.Formula) *temporal.Lasso {
 	t.Helper()
 	w := temporal.NewWalker(f, &marked{walker{g, 0}, weak, strong})
 	for seed := range uint64(20) {
@@ -52,12 +53,12 @@ func TestWalker(t *testing.T) {
 	late := &graph{first: []uint64{0}, next: [][]uint64{{1}, {2, 1}, {3}, {3}},
 		labels: []uint64{0, 0, 1, 0}}
 	ring := &graph{first: []uint64{0}, next: [][]uint64{{1}, {0}}, labels: []uint64{0, 0}}
-	eventually := forall(temporal.Finally, atom(0))
-	always := of(temporal.Forall, of(temporal.Globally, of(temporal.Finally, atom(0))))
+	eventually := forall(logic.Finally, atom(0))
+	always := of(logic.Forall, of(logic.Globally, of(logic.Finally, atom(0))))
 	for i, c := range []struct {
 		g            *graph
 		weak, strong int
-		f            *temporal.Formula
+		f            *logic.Formula
 		found        bool
 	}{
 		{circle, 0, 0, eventually, true},
@@ -73,8 +74,8 @@ func TestWalker(t *testing.T) {
 			t.Errorf("case %d: %+v", i, lasso)
 		}
 	}
-	for _, f := range []*temporal.Formula{exists(temporal.Next, atom(0)),
-		forall(temporal.Finally, exists(temporal.Next, atom(0)))} {
+	for _, f := range []*logic.Formula{exists(logic.Next, atom(0)),
+		forall(logic.Finally, exists(logic.Next, atom(0)))} {
 		if temporal.NewWalker(f, &marked{}) != nil {
 			t.Errorf("a walk is to show that something exists: %+v", f)
 		}

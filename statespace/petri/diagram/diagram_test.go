@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/naive"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 	"github.com/farhash/farhash/statespace/symbolic"
@@ -134,7 +135,7 @@ func markingsOf(net *petri.Net) (all [][]int64) {
 // checkAnswer compares an answer with the markings one by one.
 func checkAnswer(t *testing.T, net *petri.Net, markings [][]int64, p property.Property, a Answer) {
 	t.Helper()
-	holds := func(m []int64) bool { return p.Formula.Holds(net, m) }
+	holds := func(m []int64) bool { return property.Holds(p.Formula, net, m) }
 	some := func(is func(m []int64) bool) bool { return slices.ContainsFunc(markings, is) }
 	want := false
 	switch p.Kind {
@@ -194,29 +195,33 @@ func randomSum(rng *rand.Rand, net *petri.Net) property.Sum {
 }
 
 // randomFormula is a formula that nests at most so deep.
-func randomFormula(rng *rand.Rand, net *petri.Net, depth int) *property.Formula {
-	f := &property.Formula{Op: property.Op(rng.IntN(int(property.Iff) + 1))}
+func randomFormula(rng *rand.Rand, net *petri.Net, depth int) *logic.Formula {
+	arg := func() *logic.Formula { return randomFormula(rng, net, depth-1) }
+	kind := rng.IntN(7)
 	if depth == 0 {
-		f.Op = property.AtMost
+		kind = 3
 	}
-	switch f.Op {
-	case property.And, property.Or:
+	switch kind {
+	case 0, 1:
+		f := logic.Of([]logic.Op{logic.And, logic.Or}[kind])
 		for range rng.IntN(4) {
-			f.Args = append(f.Args, randomFormula(rng, net, depth-1))
+			f.Args = append(f.Args, arg())
 		}
-	case property.Iff:
-		f.Args = []*property.Formula{randomFormula(rng, net, depth-1),
-			randomFormula(rng, net, depth-1)}
-	case property.Not:
-		f.Args = []*property.Formula{randomFormula(rng, net, depth-1)}
-	case property.AtMost:
-		f.Left, f.Right = randomSum(rng, net), randomSum(rng, net)
-	case property.Enabled:
+		return f
+	case 2:
+		return logic.Of(logic.Not, arg())
+	case 3:
+		return logic.Leaf(&property.AtMost{Left: randomSum(rng, net), Right: randomSum(rng, net)})
+	case 4:
+		var some property.Enabled
 		for range rng.IntN(3) {
-			f.Transitions = append(f.Transitions, rng.IntN(len(net.Transitions)))
+			some = append(some, rng.IntN(len(net.Transitions)))
 		}
+		return logic.Leaf(some)
+	case 5:
+		return logic.Leaf(property.Stuck{})
 	}
-	return f
+	return logic.Of(logic.Iff, arg(), arg())
 }
 
 // TestOrders: each order has each place once, and the chosen one is no wider than others.
@@ -280,7 +285,7 @@ func TestRefused(t *testing.T) {
 // atMost is that left - right is 0 at most, always.
 func atMost(left, right property.Sum) property.Property {
 	return property.Property{Kind: property.Always,
-		Formula: &property.Formula{Op: property.AtMost, Left: left, Right: right}}
+		Formula: logic.Leaf(&property.AtMost{Left: left, Right: right})}
 }
 
 // Sums whose weights and constants add up to 2^62 are refused, also if no place has a token.
@@ -329,7 +334,7 @@ func TestBoundsThatAreNotExact(t *testing.T) {
 
 // TestPlaceless explores nets without places, which have one marking.
 func TestPlaceless(t *testing.T) {
-	stuck := &property.Formula{Op: property.Stuck}
+	stuck := logic.Leaf(property.Stuck{})
 	asked := []property.Property{{Kind: property.Stable}, {Kind: property.QuasiLive},
 		{Kind: property.Live}, {Kind: property.Sometimes, Formula: stuck},
 		{Kind: property.Bound, Sum: property.Sum{Constant: 3}}}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/naive"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 	"github.com/farhash/farhash/statespace/symbolic"
@@ -91,8 +92,8 @@ func TestTraces(t *testing.T) {
 		must(t, err, res.TracesCut)
 		left := res.Traces
 		if want.Deadlocks > 0 {
-			stuck := property.Formula{Op: property.Stuck}
-			if left[0].Traced != Deadlock || !stuck.Holds(net, after(t, net, left[0].Firings)) {
+			stuck, end := logic.Leaf(property.Stuck{}), after(t, net, left[0].Firings)
+			if left[0].Traced != Deadlock || !property.Holds(stuck, net, end) {
 				t.Fatalf("%+v: %v leads to no deadlock", net, left[0])
 			}
 			left = left[1:]
@@ -107,7 +108,7 @@ func TestTraces(t *testing.T) {
 			}
 			end, p := after(t, net, left[0].Firings), properties[i]
 			if p.Kind == property.Bound && p.Sum.Value(end) != a.Value || p.Formula != nil &&
-				p.Formula.Holds(net, end) != (p.Kind == property.Sometimes) {
+				property.Holds(p.Formula, net, end) != (p.Kind == property.Sometimes) {
 				t.Fatalf("%+v: %v does not show %+v of %+v", net, left[0], a, p)
 			}
 			traces[p.Kind]++
@@ -124,7 +125,7 @@ func TestTracesAreAsked(t *testing.T) {
 	net, err := petri.Family("philosophers", 3)
 	must(t, err)
 	res, err := Explore(t.Context(), net, Options{MaxBytes: testBytes}, property.Property{
-		Kind: property.Sometimes, Formula: &property.Formula{Op: property.Stuck}},
+		Kind: property.Sometimes, Formula: logic.Leaf(property.Stuck{})},
 		property.Property{Kind: property.Bound,
 			Sum: property.Sum{Terms: []property.Term{{Weight: 1}}}})
 	must(t, err)
@@ -139,9 +140,9 @@ func TestLargeTraces(t *testing.T) {
 	must(t, err)
 	res, err := Explore(t.Context(), net, Options{MaxBytes: 256 << 20, Deadlock: true})
 	must(t, err)
-	stuck := property.Formula{Op: property.Stuck}
+	stuck := logic.Leaf(property.Stuck{})
 	firings := res.Traces[0].Firings
-	if end := after(t, net, firings); !stuck.Holds(net, end) || len(firings) != 1000 {
+	if end := after(t, net, firings); !property.Holds(stuck, net, end) || len(firings) != 1000 {
 		t.Errorf("%d firings lead to %v", len(firings), end)
 	}
 	net, err = petri.Family("kanban", 20)

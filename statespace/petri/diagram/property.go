@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri/property"
 	"github.com/farhash/farhash/statespace/symbolic"
 )
@@ -109,18 +110,10 @@ func (x *explorer) bounds(weights map[int]int64) (least, most float64) {
 }
 
 // holds is the markings of a set for which a formula is true. It is held.
-func (x *explorer) holds(f *property.Formula, in symbolic.Node) (symbolic.Node, error) {
-	switch f.Op {
-	case property.And:
-		return x.holdsAll(f.Args, in)
-	case property.Or:
-		return x.holdsAny(f.Args, in)
-	case property.Not:
-		return x.except(in)(x.holds(f.Args[0], in))
-	case property.Iff:
-		return x.except(in)(x.differ(f.Args[0], f.Args[1], in))
-	case property.AtMost:
-		weights, constant, err := x.weights(f.Left, f.Right)
+func (x *explorer) holds(f *logic.Formula, in symbolic.Node) (symbolic.Node, error) {
+	switch atom := f.Atom.(type) {
+	case *property.AtMost:
+		weights, constant, err := x.weights(atom.Left, atom.Right)
 		if err != nil {
 			return symbolic.Empty, err
 		}
@@ -131,13 +124,23 @@ func (x *explorer) holds(f *property.Formula, in symbolic.Node) (symbolic.Node, 
 		}
 		return x.held(x.s.AtMost(in, weights, -constant))
 	case property.Enabled:
-		some := make([]symbolic.Transition, len(f.Transitions))
-		for i, t := range f.Transitions {
+		some := make([]symbolic.Transition, len(atom))
+		for i, t := range atom {
 			some[i] = x.fires[t]
 		}
 		return x.except(in)(x.held(x.s.Stuck(in, some)))
 	case property.Stuck:
 		return x.held(x.s.Stuck(in, x.fires))
+	}
+	switch f.Op {
+	case logic.And:
+		return x.holdsAll(f.Args, in)
+	case logic.Or:
+		return x.holdsAny(f.Args, in)
+	case logic.Not:
+		return x.except(in)(x.holds(f.Args[0], in))
+	case logic.Iff:
+		return x.except(in)(x.differ(f.Args[0], f.Args[1], in))
 	}
 	return symbolic.Empty, errors.New("a formula has an operator that is not known")
 }
@@ -162,7 +165,7 @@ func (x *explorer) except(in symbolic.Node) func(symbolic.Node, error) (symbolic
 }
 
 // holdsAll asks each formula of what is left by those before it.
-func (x *explorer) holdsAll(formulas []*property.Formula, in symbolic.Node) (symbolic.Node, error) {
+func (x *explorer) holdsAll(formulas []*logic.Formula, in symbolic.Node) (symbolic.Node, error) {
 	left := in
 	x.s.Hold(left)
 	for _, f := range formulas {
@@ -177,7 +180,7 @@ func (x *explorer) holdsAll(formulas []*property.Formula, in symbolic.Node) (sym
 }
 
 // differ is the markings for which one of two formulas is true, and not the other.
-func (x *explorer) differ(f, g *property.Formula, in symbolic.Node) (symbolic.Node, error) {
+func (x *explorer) differ(f, g *logic.Formula, in symbolic.Node) (symbolic.Node, error) {
 	a, err := x.holds(f, in)
 	if err != nil {
 		return symbolic.Empty, err
@@ -201,7 +204,7 @@ func (x *explorer) differ(f, g *property.Formula, in symbolic.Node) (symbolic.No
 	return x.held(x.s.Union(first, second))
 }
 
-func (x *explorer) holdsAny(formulas []*property.Formula, in symbolic.Node) (symbolic.Node, error) {
+func (x *explorer) holdsAny(formulas []*logic.Formula, in symbolic.Node) (symbolic.Node, error) {
 	sum := symbolic.Empty
 	x.s.Hold(sum)
 	for _, f := range formulas {

@@ -47,7 +47,7 @@ func (x *examiner) see() {
 			use(t.Place)
 		}
 		if q.formula != nil {
-			q.formula.Places(x.p.net, use)
+			property.Places(q.formula, x.p.net, use)
 		}
 	}
 	slices.Sort(x.places)
@@ -64,7 +64,7 @@ func (e *expander) examine(state []uint64, successors int) {
 	closed := false
 	for i, q := range x.open {
 		if q.Kind != property.Bound {
-			if q.formula.Holds(e.p.net, x.marking) {
+			if property.Holds(q.formula, e.p.net, x.marking) {
 				e.find(q.finding, 1)
 				x.open[i], closed = nil, true
 			}

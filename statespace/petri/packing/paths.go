@@ -2,17 +2,17 @@ package packing
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/logic/temporal"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
 
 // Questions that look along paths are answered by package temporal, after the search.
 
-// askPaths has a question be asked in the terms of package temporal.
+// askPaths has a question be asked of package temporal.
 func (p *Packing) askPaths(at *question) {
 	f := p.alongPaths(at.Formula)
 	if err := temporal.Refused(f); err != nil {
@@ -22,32 +22,13 @@ func (p *Packing) askPaths(at *question) {
 	at.paths = f
 }
 
-// pathOps are the operators that look along paths.
-var pathOps = map[property.Op]temporal.Op{property.Exists: temporal.Exists,
-	property.Forall: temporal.Forall, property.Next: temporal.Next,
-	property.Finally: temporal.Finally, property.Globally: temporal.Globally,
-	property.Until: temporal.Until, property.And: temporal.And, property.Or: temporal.Or,
-	property.Not: temporal.Not}
-
-// alongPaths is a formula with formulas of markings as atoms.
-func (p *Packing) alongPaths(f *property.Formula) *temporal.Formula {
+// alongPaths is a formula whose parts that do not look along paths are simplified. The others stay:
+// which operators stand together is a part of their meaning in a deadlock.
+func (p *Packing) alongPaths(f *logic.Formula) *logic.Formula {
 	if !f.Looks() {
-		switch f = p.simplify(f); {
-		case same(f, truth(true)):
-			return &temporal.Formula{Op: temporal.And}
-		case same(f, truth(false)):
-			return &temporal.Formula{Op: temporal.Or}
-		}
-		number := slices.IndexFunc(p.questions.atoms, func(g *property.Formula) bool {
-			return reflect.DeepEqual(f, g)
-		})
-		if number < 0 {
-			number = len(p.questions.atoms)
-			p.questions.atoms = append(p.questions.atoms, f)
-		}
-		return &temporal.Formula{Op: temporal.Atom, Atom: number}
+		return p.simplify(f)
 	}
-	g := &temporal.Formula{Op: pathOps[f.Op]}
+	g := logic.Of(f.Op)
 	for _, arg := range f.Args {
 		g.Args = append(g.Args, p.alongPaths(arg))
 	}
@@ -58,7 +39,7 @@ func (p *Packing) alongPaths(f *property.Formula) *temporal.Formula {
 type pathAnswers []temporal.Answer
 
 // paths are the formulas of the questions that look along paths.
-func (p *Packing) paths() (all []*temporal.Formula) {
+func (p *Packing) paths() (all []*logic.Formula) {
 	for i := range p.questions.list {
 		if f := p.questions.list[i].paths; f != nil {
 			all = append(all, f)
@@ -74,7 +55,7 @@ func (p *Packing) afterwards(answers *pathAnswers) func(context.Context, *explor
 		return nil
 	}
 	return func(ctx context.Context, states *explore.States) (err error) {
-		*answers, err = temporal.Solve(ctx, states, newPathAtoms(p), formulas)
+		*answers, err = temporal.Solve(ctx, states, newPathAtoms(p, formulas), formulas)
 		return err
 	}
 }
@@ -96,17 +77,17 @@ func (p *Packing) note(res *explore.Result, answers pathAnswers) {
 	}
 }
 
-// pathAtoms evaluates the atoms of questions that look along paths.
+// pathAtoms evaluates the parts of formulas that do not look along paths.
 type pathAtoms struct {
 	p       *Packing
 	places  []int
 	marking []int64 // their tokens, and the number of successors after all places
 }
 
-func newPathAtoms(p *Packing) *pathAtoms {
+func newPathAtoms(p *Packing, formulas []*logic.Formula) *pathAtoms {
 	a := &pathAtoms{p: p, marking: make([]int64, len(p.net.Places)+1)}
-	for _, f := range p.questions.atoms {
-		f.Places(p.net, func(place int) {
+	for _, f := range formulas {
+		property.Places(f, p.net, func(place int) {
 			if place < len(p.net.Places) {
 				a.places = append(a.places, place)
 			}
@@ -124,6 +105,4 @@ func (a *pathAtoms) See(state []uint64, successors int) {
 	a.marking[len(a.marking)-1] = int64(successors)
 }
 
-func (a *pathAtoms) Holds(atom int) bool {
-	return a.p.questions.atoms[atom].Holds(a.p.net, a.marking)
-}
+func (a *pathAtoms) Holds(f *logic.Formula) bool { return property.Holds(f, a.p.net, a.marking) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
@@ -41,31 +42,31 @@ func newPlain(n *petri.Net, all [][]int64) *plain {
 }
 
 // truth is whether a formula of a marking holds, by marking.
-func (p *plain) truth(f *property.Formula) []bool {
+func (p *plain) truth(f *logic.Formula) []bool {
 	truth := make([]bool, len(p.all))
 	switch {
 	case !f.Looks():
 		for i, m := range p.all {
-			truth[i] = f.Holds(p.net, m)
+			truth[i] = property.Holds(f, p.net, m)
 		}
-	case f.Op == property.And || f.Op == property.Or || f.Op == property.Not:
+	case f.Op == logic.And || f.Op == logic.Or || f.Op == logic.Not:
 		for i := range truth {
-			truth[i] = f.Op == property.And
+			truth[i] = f.Op == logic.And
 		}
 		for _, arg := range f.Args {
 			for i, holds := range p.truth(arg) {
 				switch f.Op {
-				case property.And:
+				case logic.And:
 					truth[i] = truth[i] && holds
-				case property.Or:
+				case logic.Or:
 					truth[i] = truth[i] || holds
 				default:
 					truth[i] = !holds
 				}
 			}
 		}
-	case f.Op == property.Forall:
-		not := &property.Formula{Op: property.Not, Args: f.Args}
+	case f.Op == logic.Forall:
+		not := logic.Of(logic.Not, f.Args...)
 		for i, holds := range p.path(not) {
 			truth[i] = !holds
 		}
@@ -77,32 +78,32 @@ func (p *plain) truth(f *property.Formula) []bool {
 }
 
 // ends corrects what a deadlock means to a single Next.
-func (p *plain) ends(f *property.Formula, truth []bool) []bool {
-	if path := f.Args[0]; path.Op == property.Next && ofMarking(path.Args[0]) {
+func (p *plain) ends(f *logic.Formula, truth []bool) []bool {
+	if path := f.Args[0]; path.Op == logic.Next && ofMarking(path.Args[0]) {
 		for i := range truth {
 			if len(p.next[i]) == 0 {
-				truth[i] = f.Op == property.Forall
+				truth[i] = f.Op == logic.Forall
 			}
 		}
 	}
 	return truth
 }
 
-func ofMarking(f *property.Formula) bool {
-	return f.Op == property.Exists || f.Op == property.Forall || f.Op < property.Exists &&
-		!slices.ContainsFunc(f.Args, func(g *property.Formula) bool { return !ofMarking(g) })
+func ofMarking(f *logic.Formula) bool {
+	return f.Op == logic.Exists || f.Op == logic.Forall || f.Op < logic.Exists &&
+		!slices.ContainsFunc(f.Args, func(g *logic.Formula) bool { return !ofMarking(g) })
 }
 
 // tableau finds the paths of which a formula is true: a node is a marking and a guess of the truth
 // of each operator of paths from there.
 type tableau struct {
 	*plain
-	ops   []*property.Formula          // operators of paths
-	truth map[*property.Formula][]bool // of formulas of markings
+	ops   []*logic.Formula          // operators of paths
+	truth map[*logic.Formula][]bool // of formulas of markings
 }
 
 // holds is the truth of a formula in a node.
-func (t *tableau) holds(f *property.Formula, marking, guess int) bool {
+func (t *tableau) holds(f *logic.Formula, marking, guess int) bool {
 	if truth, ok := t.truth[f]; ok {
 		return truth[marking]
 	}
@@ -110,19 +111,19 @@ func (t *tableau) holds(f *property.Formula, marking, guess int) bool {
 		return guess>>i&1 != 0
 	}
 	switch f.Op {
-	case property.Not:
+	case logic.Not:
 		return !t.holds(f.Args[0], marking, guess)
-	case property.And:
-		return !slices.ContainsFunc(f.Args, func(g *property.Formula) bool {
+	case logic.And:
+		return !slices.ContainsFunc(f.Args, func(g *logic.Formula) bool {
 			return !t.holds(g, marking, guess)
 		})
 	}
-	return slices.ContainsFunc(f.Args, func(g *property.Formula) bool {
+	return slices.ContainsFunc(f.Args, func(g *logic.Formula) bool {
 		return t.holds(g, marking, guess)
 	})
 }
 
-func (t *tableau) collect(f *property.Formula) {
+func (t *tableau) collect(f *logic.Formula) {
 	if ofMarking(f) {
 		t.truth[f] = t.plain.truth(f)
 		return
@@ -130,7 +131,7 @@ func (t *tableau) collect(f *property.Formula) {
 	for _, arg := range f.Args {
 		t.collect(arg)
 	}
-	if f.Op > property.Forall {
+	if f.Op > logic.Forall {
 		t.ops = append(t.ops, f)
 	}
 }
@@ -142,11 +143,11 @@ func (t *tableau) follows(marking, guess, next, guessNext int) bool {
 		now, later := t.holds(last, marking, guess), guessNext>>i&1 != 0
 		var want bool
 		switch f.Op {
-		case property.Next:
+		case logic.Next:
 			want = t.holds(last, next, guessNext)
-		case property.Finally:
+		case logic.Finally:
 			want = now || later
-		case property.Globally:
+		case logic.Globally:
 			want = now && later
 		default:
 			want = now || t.holds(f.Args[0], marking, guess) && later
@@ -159,8 +160,8 @@ func (t *tableau) follows(marking, guess, next, guessNext int) bool {
 }
 
 // path is whether a formula is true of a path from a marking, by marking.
-func (p *plain) path(f *property.Formula) []bool {
-	t := &tableau{plain: p, truth: map[*property.Formula][]bool{}}
+func (p *plain) path(f *logic.Formula) []bool {
+	t := &tableau{plain: p, truth: map[*logic.Formula][]bool{}}
 	t.collect(f)
 	guesses := 1 << len(t.ops)
 	next := make([][]int, len(p.all)*guesses)
@@ -192,14 +193,14 @@ func (p *plain) path(f *property.Formula) []bool {
 	}
 	fair := func(node int) bool { // in a cycle that keeps what is promised
 		for i, f := range t.ops {
-			kept := f.Op == property.Next
+			kept := f.Op == logic.Next
 			for other := range next {
 				if kept || !reached[node][other] || !reached[other][node] {
 					continue
 				}
 				now := t.holds(f.Args[len(f.Args)-1], other/guesses, other%guesses)
-				kept = other%guesses>>i&1 != 0 == (f.Op == property.Globally) ||
-					now == (f.Op != property.Globally)
+				kept = other%guesses>>i&1 != 0 == (f.Op == logic.Globally) ||
+					now == (f.Op != logic.Globally)
 			}
 			if !kept {
 				return false
@@ -226,29 +227,27 @@ func (p *plain) path(f *property.Formula) []bool {
 
 // randomPaths is a random formula of a marking, or, where so many operators of paths may be, of a
 // path.
-func randomPaths(rng *rand.Rand, n *petri.Net, depth int, path *int) *property.Formula {
+func randomPaths(rng *rand.Rand, n *petri.Net, depth int, path *int) *logic.Formula {
 	if depth == 0 {
 		return randomFormula(rng, n, 1)
 	}
-	arg := func() *property.Formula { return randomPaths(rng, n, depth-1, path) }
+	arg := func() *logic.Formula { return randomPaths(rng, n, depth-1, path) }
 	if path != nil && *path > 0 && rng.IntN(4) > 0 {
 		*path--
-		f := &property.Formula{Op: property.Next + property.Op(rng.IntN(4))}
-		if f.Args = append(f.Args, arg()); f.Op == property.Until {
+		f := logic.Of(logic.Next + logic.Op(rng.IntN(4)))
+		if f.Args = append(f.Args, arg()); f.Op == logic.Until {
 			f.Args = append(f.Args, arg())
 		}
 		return f
 	}
 	switch rng.IntN(6) {
 	case 0:
-		return &property.Formula{Op: property.Not, Args: []*property.Formula{arg()}}
+		return logic.Of(logic.Not, arg())
 	case 1, 2:
-		return &property.Formula{Op: property.Op(rng.IntN(2)),
-			Args: []*property.Formula{arg(), arg()}}
+		return logic.Of(logic.Op(rng.IntN(2)), arg(), arg())
 	}
 	left := 1 + rng.IntN(4)
-	return &property.Formula{Op: property.Exists + property.Op(rng.IntN(2)),
-		Args: []*property.Formula{randomPaths(rng, n, depth-1, &left)}}
+	return logic.Of(logic.Exists+logic.Op(rng.IntN(2)), randomPaths(rng, n, depth-1, &left))
 }
 
 // Formulas of CTL* on random nets are answered as a tableau on an explicit graph answers them.
@@ -292,7 +291,7 @@ func TestPathsOfRandomNets(t *testing.T) {
 }
 
 // textOf is a formula as text.
-func textOf(f *property.Formula) string {
+func textOf(f *logic.Formula) string {
 	text := fmt.Sprintf("%d", f.Op)
 	if len(f.Args) == 0 {
 		return fmt.Sprintf("%+v", *f)
@@ -309,21 +308,17 @@ func TestPathsTooLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enabled := func(t int) *property.Formula {
-		return &property.Formula{Op: property.Enabled, Transitions: []int{t}}
-	}
-	of := func(op property.Op, args ...*property.Formula) *property.Formula {
-		return &property.Formula{Op: op, Args: args}
-	}
-	large := of(property.And)
+	enabled := func(t int) *logic.Formula { return logic.Leaf(property.Enabled{t}) }
+	of := logic.Of
+	large := of(logic.And)
 	for i := range 8 {
-		large.Args = append(large.Args, of(property.Finally, of(property.And, enabled(i),
-			of(property.Next, enabled(i+1)))))
+		large.Args = append(large.Args, of(logic.Finally, of(logic.And, enabled(i),
+			of(logic.Next, enabled(i+1)))))
 	}
 	answers, _, _, err := answersOf(n, 2, []property.Property{
-		{Kind: property.Temporal, Name: "large", Formula: of(property.Exists, large)},
+		{Kind: property.Temporal, Name: "large", Formula: of(logic.Exists, large)},
 		{Kind: property.Temporal, Name: "small",
-			Formula: of(property.Exists, of(property.Finally, of(property.Next, enabled(0))))},
+			Formula: of(logic.Exists, of(logic.Finally, of(logic.Next, enabled(0))))},
 	}, explore.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -345,9 +340,9 @@ func TestPathsWithoutMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := &property.Formula{Op: property.Next, Args: []*property.Formula{{Op: property.Stuck}}}
+	next := logic.Of(logic.Next, logic.Leaf(property.Stuck{}))
 	answers, res, _, err := answersOf(n, 2, []property.Property{{Kind: property.Temporal,
-		Formula: &property.Formula{Op: property.Exists, Args: []*property.Formula{next}}}},
+		Formula: logic.Of(logic.Exists, next)}},
 		explore.Options{Mem: 4 << 20})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/statespace/explore"
-	"github.com/farhash/farhash/statespace/logic/temporal"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
 
@@ -54,12 +54,12 @@ type Answer struct {
 // question is a property as a packing asks it.
 type question struct {
 	*property.Property
-	formula *property.Formula // whose truth in one marking decides; nil if none is needed
-	known   Verdict           // by structure
-	finding int               // its first one
-	most    int64             // of Bound: no marking has more
-	paths   *temporal.Formula // of Temporal; nil if it is refused
-	refused string            // why it cannot be answered
+	formula *logic.Formula // whose truth in one marking decides; nil if none is needed
+	known   Verdict        // by structure
+	finding int            // its first one
+	most    int64          // of Bound: no marking has more
+	paths   *logic.Formula // of Temporal; nil if it is refused
+	refused string         // why it cannot be answered
 }
 
 // questions are the properties that a packing is asked for.
@@ -71,9 +71,8 @@ type question struct {
 // each.
 type questions struct {
 	list  []question
-	atoms []*property.Formula // of temporal questions
-	fires int                 // the first finding of the transitions; 0 if none is needed
-	n     int                 // findings in all
+	fires int // the first finding of the transitions; 0 if none is needed
+	n     int // findings in all
 }
 
 // ask has the packing answer properties.
@@ -146,7 +145,7 @@ func Witnesses(properties []property.Property) []int {
 func (p *Packing) askFormula(at *question) {
 	f := at.Formula
 	if at.Kind == property.Always {
-		f = &property.Formula{Op: property.Not, Args: []*property.Formula{f}}
+		f = logic.Of(logic.Not, f)
 	}
 	at.formula = p.simplify(f)
 	decided, not := True, False // by a marking of which the formula is true, and without one
@@ -154,9 +153,10 @@ func (p *Packing) askFormula(at *question) {
 		decided, not = False, True
 	}
 	switch {
-	case same(at.formula, truth(true)):
+	case !at.formula.Constant():
+	case at.formula.Op == logic.And:
 		at.known = decided
-	case same(at.formula, truth(false)):
+	default:
 		at.known = not
 	}
 }
@@ -169,7 +169,7 @@ func (p *Packing) askLive(at *question) {
 	case slices.Contains(p.s.live, false):
 		at.known = False
 	default:
-		at.formula = p.simplify(&property.Formula{Op: property.Stuck})
+		at.formula = p.simplify(logic.Leaf(property.Stuck{}))
 	}
 }
 

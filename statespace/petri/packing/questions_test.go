@@ -11,6 +11,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
@@ -44,7 +45,7 @@ func naively(n *petri.Net, p *property.Property, all [][]int64) (verdict Verdict
 	switch p.Kind {
 	case property.Always, property.Sometimes:
 		yes := slices.ContainsFunc(all, func(m []int64) bool {
-			return p.Formula.Holds(n, m) == (p.Kind == property.Sometimes)
+			return property.Holds(p.Formula, n, m) == (p.Kind == property.Sometimes)
 		})
 		return truth[yes == (p.Kind == property.Sometimes)], 0
 	case property.Bound:
@@ -85,30 +86,29 @@ func randomSum(rng *rand.Rand, n *petri.Net) property.Sum {
 }
 
 // randomFormula is a formula that nests at most so deep.
-func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *property.Formula {
-	f := &property.Formula{}
+func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *logic.Formula {
+	arg := func() *logic.Formula { return randomFormula(rng, n, depth-1) }
 	switch kind := rng.IntN(7); {
 	case kind < 2 && depth > 0:
-		f.Op = property.Op(kind)
+		f := logic.Of([]logic.Op{logic.And, logic.Or}[kind])
 		for range rng.IntN(4) {
-			f.Args = append(f.Args, randomFormula(rng, n, depth-1))
+			f.Args = append(f.Args, arg())
 		}
+		return f
 	case kind == 2 && depth > 0 && rng.IntN(2) == 0:
-		f.Op, f.Args = property.Iff, []*property.Formula{randomFormula(rng, n, depth-1),
-			randomFormula(rng, n, depth-1)}
+		return logic.Of(logic.Iff, arg(), arg())
 	case kind == 2 && depth > 0:
-		f.Op, f.Args = property.Not, []*property.Formula{randomFormula(rng, n, depth-1)}
+		return logic.Of(logic.Not, arg())
 	case kind == 3:
-		f.Op = property.Stuck
+		return logic.Leaf(property.Stuck{})
 	case kind == 4 && len(n.Transitions) > 0:
-		f.Op = property.Enabled
+		var some property.Enabled
 		for range 1 + rng.IntN(2) {
-			f.Transitions = append(f.Transitions, rng.IntN(len(n.Transitions)))
+			some = append(some, rng.IntN(len(n.Transitions)))
 		}
-	default:
-		f.Op, f.Left, f.Right = property.AtMost, randomSum(rng, n), randomSum(rng, n)
+		return logic.Leaf(some)
 	}
-	return f
+	return logic.Leaf(&property.AtMost{Left: randomSum(rng, n), Right: randomSum(rng, n)})
 }
 
 // randomProperties are some of each kind.
@@ -193,7 +193,7 @@ func TestWitnesses(t *testing.T) {
 	for compared := 0; compared < 60; {
 		n := naive.RandomNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
 		f := randomFormula(rng, n, 2)
-		if all := markings(n, 1000); all == nil || f.Holds(n, n.Initial()) {
+		if all := markings(n, 1000); all == nil || property.Holds(f, n, n.Initial()) {
 			continue
 		}
 		sometimes := []property.Property{{Kind: property.Sometimes, Formula: f}}
@@ -208,12 +208,12 @@ func TestWitnesses(t *testing.T) {
 		compared++
 		m := n.Initial()
 		for i, at := range firings {
-			if f.Holds(n, m) {
+			if property.Holds(f, n, m) {
 				t.Fatalf("it holds after %d of %v", i, firings)
 			}
 			n.Transitions[at].Fire(m)
 		}
-		if !f.Holds(n, m) || answers[0].Witness != res.Traced {
+		if !property.Holds(f, n, m) || answers[0].Witness != res.Traced {
 			t.Fatalf("%+v does not hold in %v after %v", f, m, firings)
 		}
 	}
@@ -357,10 +357,10 @@ func TestUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	not := func(f *property.Formula) *property.Formula {
-		return &property.Formula{Op: property.Not, Args: []*property.Formula{f}}
+	not := func(f *logic.Formula) *logic.Formula {
+		return logic.Of(logic.Not, f)
 	}
-	never := &property.Formula{Op: property.And, Args: []*property.Formula{marked, not(marked)}}
+	never := logic.Of(logic.And, marked, not(marked))
 	search := NewSearch(n, property.Property{Kind: property.Sometimes, Formula: never},
 		property.Property{Kind: property.Always, Formula: not(never)},
 		property.Property{Kind: property.Sometimes, Formula: marked})

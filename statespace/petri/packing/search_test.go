@@ -10,6 +10,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
@@ -108,11 +109,11 @@ func TestAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stuck := &property.Formula{Op: property.Stuck}
+	stuck := logic.Leaf(property.Stuck{})
 	one := property.Sum{Terms: []property.Term{{Place: 0, Weight: 1}}}
 	s := NewSearch(n, property.Property{Kind: property.Sometimes, Formula: stuck},
-		property.Property{Kind: property.Always, Formula: &property.Formula{Op: property.AtMost,
-			Left: one, Right: property.Sum{Constant: 1}}})
+		property.Property{Kind: property.Always, Formula: logic.Leaf(
+			&property.AtMost{Left: one, Right: property.Sum{Constant: 1}})})
 	var told []int
 	s.Answered = func(number int, a Answer) {
 		if told = append(told, number); a.Verdict != True || (a.Walk != nil) != (number == 0) {

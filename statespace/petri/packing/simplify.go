@@ -4,87 +4,72 @@ import (
 	"math"
 	"slices"
 
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
 
 // simplify returns a formula that is true of the same reachable markings of the net, with what the
 // bounds of places and the transitions that never fire decide replaced by its value. Stuck becomes
 // a comparison of what follows the places: the number of successors.
-func (p *Packing) simplify(f *property.Formula) *property.Formula {
-	switch f.Op {
-	case property.And, property.Or:
-		neutral, deciding := truth(f.Op == property.And), truth(f.Op == property.Or)
-		g := &property.Formula{Op: f.Op}
-		for _, arg := range f.Args {
-			arg = p.simplify(arg)
-			if same(arg, deciding) {
-				return deciding
-			}
-			if !same(arg, neutral) {
-				g.Args = append(g.Args, arg)
-			}
-		}
-		if len(g.Args) == 1 {
-			return g.Args[0]
-		}
-		return g
-	case property.Not:
-		arg := p.simplify(f.Args[0])
-		if constant(arg) {
-			return truth(arg.Op == property.Or)
-		}
-		return &property.Formula{Op: property.Not, Args: []*property.Formula{arg}}
-	case property.Iff:
-		left, right := p.simplify(f.Args[0]), p.simplify(f.Args[1])
-		if constant(left) {
-			left, right = right, left
-		}
-		switch {
-		case !constant(right):
-			return &property.Formula{Op: property.Iff, Args: []*property.Formula{left, right}}
-		case same(right, truth(true)):
-			return left
-		case constant(left):
-			return truth(same(left, truth(false)))
-		}
-		return &property.Formula{Op: property.Not, Args: []*property.Formula{left}}
-	case property.AtMost:
-		low, high := p.extremes(f.Left, f.Right)
+func (p *Packing) simplify(f *logic.Formula) *logic.Formula {
+	switch atom := f.Atom.(type) {
+	case *property.AtMost:
+		low, high := p.extremes(atom.Left, atom.Right)
 		if high <= 0 || low > 0 {
-			return truth(high <= 0)
+			return logic.Truth(high <= 0)
 		}
 		return f
 	case property.Enabled:
-		g := &property.Formula{Op: property.Enabled}
-		for _, t := range f.Transitions {
+		var live property.Enabled
+		for _, t := range atom {
 			if p.s.live[t] {
-				g.Transitions = append(g.Transitions, t)
+				live = append(live, t)
 			}
 		}
-		if len(g.Transitions) == 0 {
-			return truth(false)
+		if len(live) == 0 {
+			return logic.Truth(false)
 		}
-		return g
-	default:
+		return logic.Leaf(live)
+	case property.Stuck:
 		successors := property.Sum{Terms: []property.Term{{Place: len(p.net.Places), Weight: 1}}}
-		return &property.Formula{Op: property.AtMost, Left: successors}
+		return logic.Leaf(&property.AtMost{Left: successors})
 	}
-}
-
-// truth is a formula without arguments that is always true, or always false.
-func truth(yes bool) *property.Formula {
-	if yes {
-		return &property.Formula{Op: property.And}
+	switch f.Op {
+	case logic.Not:
+		arg := p.simplify(f.Args[0])
+		if arg.Constant() {
+			return logic.Truth(arg.Op == logic.Or)
+		}
+		return logic.Of(logic.Not, arg)
+	case logic.Iff:
+		left, right := p.simplify(f.Args[0]), p.simplify(f.Args[1])
+		if left.Constant() {
+			left, right = right, left
+		}
+		switch {
+		case !right.Constant():
+			return logic.Of(logic.Iff, left, right)
+		case right.Op == logic.And:
+			return left
+		case left.Constant():
+			return logic.Truth(left.Op == logic.Or)
+		}
+		return logic.Of(logic.Not, left)
 	}
-	return &property.Formula{Op: property.Or}
-}
-
-// constant reports whether f is always true or always false.
-func constant(f *property.Formula) bool { return same(f, truth(true)) || same(f, truth(false)) }
-
-// same reports whether f is the constant formula.
-func same(f, constant *property.Formula) bool {
-	return f.Op == constant.Op && len(f.Args) == 0
+	g := logic.Of(f.Op)
+	for _, arg := range f.Args {
+		arg = p.simplify(arg)
+		switch {
+		case !arg.Constant():
+			g.Args = append(g.Args, arg)
+		case arg.Op != f.Op: // it decides
+			return arg
+		}
+	}
+	if len(g.Args) == 1 {
+		return g.Args[0]
+	}
+	return g
 }
 
 // difference is left - right, with one term for each place whose weights do not cancel.

@@ -3,11 +3,13 @@ package packing
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
@@ -22,7 +24,7 @@ func circle(tokens int64) *petri.Net {
 }
 
 // formulaOf reads a formula that is known to be fine.
-func formulaOf(t *testing.T, n *petri.Net, text string) *property.Formula {
+func formulaOf(t *testing.T, n *petri.Net, text string) *logic.Formula {
 	t.Helper()
 	f, err := property.ParseFormula(n, text)
 	if err != nil {
@@ -51,8 +53,8 @@ func TestWeightsAddUp(t *testing.T) {
 	twice := property.Sum{Terms: []property.Term{{Place: 0, Weight: 1}, {Place: 0, Weight: 1}}}
 	answers, _, _, err := answersOf(n, 1, []property.Property{
 		{Kind: property.Bound, Sum: twice},
-		{Kind: property.Always, Formula: &property.Formula{Op: property.AtMost, Left: twice,
-			Right: property.Sum{Constant: 4}}},
+		{Kind: property.Always, Formula: logic.Leaf(&property.AtMost{Left: twice,
+			Right: property.Sum{Constant: 4}})},
 	}, explore.Options{})
 	if err != nil || answers[0].Value != 6 || answers[1].Verdict != False {
 		t.Errorf("a place twice in a sum: %+v, %v", answers, err)
@@ -68,16 +70,16 @@ func TestInvariantBoundIsExact(t *testing.T) {
 	packed := mustPack(t, &s.net, 0)
 	number := strings.Repeat("2147483648 + ", 31) + "2147483648"
 	short := packed.simplify(formulaOf(t, &s.net, "32*tokens(p0) <= "+number+" - 1"))
-	if same(short, truth(true)) {
+	if reflect.DeepEqual(short, logic.Truth(true)) {
 		t.Error("the initial marking has the number itself")
 	}
 	short = packed.simplify(formulaOf(t, &s.net, "32*tokens(p0) <= "+number))
-	if !same(short, truth(true)) {
+	if !reflect.DeepEqual(short, logic.Truth(true)) {
 		t.Errorf("%+v: no marking has more", short)
 	}
 	// The product with the tokens of the invariant does not fit into 64 bits: no bound follows.
 	short = packed.simplify(formulaOf(t, &s.net, "134217728*tokens(p1) <= 1"))
-	if same(short, truth(true)) {
+	if reflect.DeepEqual(short, logic.Truth(true)) {
 		t.Error("a bound that wrapped around")
 	}
 }
@@ -90,16 +92,16 @@ func TestInvariantBoundsSums(t *testing.T) {
 	s.transition(arcs{q: 1}, arcs{r: 1})
 	s.transition(arcs{r: 1}, arcs{p: 1})
 	packed := mustPack(t, &s.net, 0)
-	for text, want := range map[string]*property.Formula{
-		"tokens(p1, p2) - tokens(p0) <= 3":     truth(true),
-		"tokens(p1) + 2*tokens(p2) <= 6":       truth(true),
-		"tokens(p1) <= tokens(p1) - 1":         truth(false),
+	for text, want := range map[string]*logic.Formula{
+		"tokens(p1, p2) - tokens(p0) <= 3":     logic.Truth(true),
+		"tokens(p1) + 2*tokens(p2) <= 6":       logic.Truth(true),
+		"tokens(p1) <= tokens(p1) - 1":         logic.Truth(false),
 		"tokens(p1, p2, p3) <= tokens(p1)":     nil,
 		"tokens(p1) + 2*tokens(p2) <= 5":       nil,
 		"tokens(p1, p2, p0) - tokens(p0) <= 2": nil,
 	} {
 		got := packed.simplify(formulaOf(t, &s.net, text))
-		if want == nil && got.Op != property.AtMost || want != nil && !same(got, want) {
+		if want == nil && got.Op != logic.Atom || want != nil && !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
@@ -113,7 +115,7 @@ func TestSumsWithoutBound(t *testing.T) {
 	s.transition(arcs{q: 1}, arcs{p: 1})
 	packed := mustPack(t, &s.net, 0)
 	for _, text := range []string{"tokens(p0, p1) <= 5", "tokens(p1) <= 2*tokens(p0)"} {
-		if f := packed.simplify(formulaOf(t, &s.net, text)); f.Op != property.AtMost {
+		if f := packed.simplify(formulaOf(t, &s.net, text)); f.Op != logic.Atom {
 			t.Errorf("%s: %+v", text, f)
 		}
 	}
@@ -193,13 +195,13 @@ func TestSimplifiedFormulas(t *testing.T) {
 			short := p.simplify(read)
 			for _, m := range all {
 				want := f.holds(m)
-				if read.Holds(n, m) != want || short.Holds(n, m) != want {
+				if property.Holds(read, n, m) != want || property.Holds(short, n, m) != want {
 					t.Fatalf("%s of %+v in %v: read %v, simplified %v (%+v), want %v", f.text, n, m,
-						read.Holds(n, m), short.Holds(n, m), short, want)
+						property.Holds(read, n, m), property.Holds(short, n, m), short, want)
 				}
 			}
 			for _, yes := range []bool{true, false} {
-				if same(short, truth(yes)) {
+				if reflect.DeepEqual(short, logic.Truth(yes)) {
 					decided[yes]++
 				}
 			}

@@ -34,7 +34,7 @@ func (p *Packing) makeTour() *tour {
 		case q.known != Unknown:
 		case q.formula != nil:
 			t.goals[i] = t.Goal(q.formula)
-			q.formula.Places(p.net, use)
+			property.Places(q.formula, p.net, use)
 		case q.Kind == property.Bound:
 			t.goals[i] = t.Largest(q.Sum, q.most)
 			for _, term := range q.Sum.Terms {
@@ -279,7 +279,7 @@ func (p *Packing) shows(finding int, marking []int64) bool {
 		case q.Kind == property.Bound && finding == q.finding+1:
 			return q.Sum.Value(marking) == q.most
 		case q.formula != nil && finding == q.finding:
-			return q.formula.Holds(p.net, marking)
+			return property.Holds(q.formula, p.net, marking)
 		}
 	}
 	return false

@@ -10,6 +10,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
@@ -71,7 +72,7 @@ func TestWalksOfRandomNets(t *testing.T) {
 				n.Transitions[f].Fire(marking)
 			}
 			if q := p.questions.list[i]; q.Kind <= property.Sometimes &&
-				q.Formula.Holds(n, marking) != (q.Kind == property.Sometimes) {
+				property.Holds(q.Formula, n, marking) != (q.Kind == property.Sometimes) {
 				t.Fatalf("net %+v: %v leads to %v, which does not show %+v", n, firings, marking, q)
 			}
 			shown[a.Property.Kind]++
@@ -92,7 +93,7 @@ func TestWalksEndTheSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	stuck := []property.Property{{Kind: property.Sometimes,
-		Formula: &property.Formula{Op: property.Stuck}}}
+		Formula: logic.Leaf(property.Stuck{})}}
 	for _, ranks := range []int{1, 3} {
 		search := NewSearch(n, stuck...)
 		err := local.Run(ranks, func(job rma.Job) error {
@@ -125,7 +126,7 @@ func TestWalkedElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := New(n, Options{Properties: []property.Property{{Kind: property.Sometimes,
-		Formula: &property.Formula{Op: property.Stuck}}}})
+		Formula: logic.Leaf(property.Stuck{})}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,7 @@ func TestWalksOfEmptyNets(t *testing.T) {
 	} {
 		properties := []property.Property{{Kind: property.Stable}, {Kind: property.QuasiLive},
 			{Kind: property.Live}, {Kind: property.Sometimes,
-				Formula: &property.Formula{Op: property.Stuck}}}
+				Formula: logic.Leaf(property.Stuck{})}}
 		p, err := New(&c.net, Options{Properties: properties})
 		if err != nil {
 			t.Fatal(err)

@@ -2,11 +2,12 @@
 //
 // A [Property] is one of four kinds: that a formula holds in all of them ([Always]), that it
 // holds in one at least ([Sometimes]), how large a sum of tokens becomes ([Bound]), or that a
-// formula of CTL* holds initially, which may look along paths ([Temporal]). A
-// [Formula] compares sums of tokens, asks whether transitions are enabled or whether none is, and
-// joins formulas by and, or and not. Three further kinds ask about the net as a whole:
-// that some place never changes ([Stable]), that every transition fires somewhere
-// ([QuasiLive]), and that from every reachable marking each transition can fire again ([Live]).
+// formula of CTL* holds initially, which may look along paths ([Temporal]). A formula
+// (package logic) compares sums of tokens ([AtMost]), asks whether transitions are enabled
+// ([Enabled]) or whether none is ([Stuck]), and joins formulas by and, or and not. Three further
+// kinds ask about the net as a whole: that some place never changes ([Stable]), that every
+// transition fires somewhere ([QuasiLive]), and that from every reachable marking each transition
+// can fire again ([Live]).
 //
 // [ReadFile] reads the properties of the Model Checking Contest: the examinations
 // ReachabilityCardinality, ReachabilityFireability, UpperBounds, CTLCardinality, CTLFireability,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 )
 
@@ -22,12 +23,12 @@ func Examination(net *petri.Net, name string) (Property, error) {
 	p := Property{Name: name}
 	switch name {
 	case "ReachabilityDeadlock":
-		p.Kind, p.Formula = Sometimes, &Formula{Op: Stuck}
+		p.Kind, p.Formula = Sometimes, logic.Leaf(Stuck{})
 	case "OneSafe":
-		p.Kind, p.Formula = Always, &Formula{Op: And}
+		p.Kind, p.Formula = Always, logic.Of(logic.And)
 		for i := range net.Places {
-			p.Formula.Args = append(p.Formula.Args, &Formula{Op: AtMost,
-				Left: Sum{Terms: []Term{{Place: i, Weight: 1}}}, Right: Sum{Constant: 1}})
+			p.Formula.Args = append(p.Formula.Args, logic.Leaf(&AtMost{
+				Left: Sum{Terms: []Term{{Place: i, Weight: 1}}}, Right: Sum{Constant: 1}}))
 		}
 	case "StableMarking":
 		p.Kind = Stable

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
 
@@ -31,7 +32,7 @@ func TestReadFormulas(t *testing.T) {
 			t.Errorf("%+v, want %+v", all[i], want)
 		}
 	}
-	if all[2].Sum.Value([]int64{1, 2, 4}) != 8 || all[1].Formula.Op != property.AtMost {
+	if all[2].Sum.Value([]int64{1, 2, 4}) != 8 || all[1].Formula.Op != logic.Atom {
 		t.Errorf("%+v", all)
 	}
 	for text, says := range map[string]string{"": "the file has no formula",
@@ -51,7 +52,7 @@ func TestReadFormulas(t *testing.T) {
 func TestDeepEquivalence(t *testing.T) {
 	text := strings.Repeat("tokens(a) = 1 <=> (", 400) + "true" + strings.Repeat(")", 400)
 	f, err := property.ParseFormula(net(), text)
-	if err != nil || !f.Holds(net(), []int64{0, 0, 0}) {
+	if err != nil || !property.Holds(f, net(), []int64{0, 0, 0}) {
 		t.Errorf("an even number of them is false: %v", err)
 	}
 	for _, sign := range []string{" <=> ", " => "} {

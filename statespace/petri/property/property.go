@@ -1,6 +1,11 @@
 package property
 
-import "github.com/farhash/farhash/statespace/petri"
+import (
+	"slices"
+
+	"github.com/farhash/farhash/statespace/logic"
+	"github.com/farhash/farhash/statespace/petri"
+)
 
 // Kind is what a property asks.
 type Kind int
@@ -20,42 +25,19 @@ const (
 type Property struct {
 	Name    string
 	Kind    Kind
-	Formula *Formula // of Always, Sometimes and Temporal
-	Sum     Sum      // of Bound
+	Formula *logic.Formula // of Always, Sometimes and Temporal
+	Sum     Sum            // of Bound
 }
 
-// Op is what a formula does.
-type Op int
-
-// The operators.
-const (
-	And     Op = iota // of Args; true if there are none
-	Or                // of Args; false if there are none
-	Not               // of the only one of Args
-	AtMost            // Left <= Right
-	Enabled           // one of Transitions at least is enabled
-	Stuck             // no transition is enabled
-	Iff               // both of Args are true, or none
-
-	// What follows looks along paths. Only in a deadlock does a path end.
-	Exists   // the only one of Args is true of a path from here
-	Forall   // the only one of Args is true of all paths from here
-	Next     // the only one of Args is true from the next marking of the path on
-	Finally  // it is true from some marking of the path on
-	Globally // it is true from each marking of the path on
-	Until    // the second of Args is true from some marking on, and the first one until then
+// The atoms of formulas are true or false of a marking: *AtMost, Enabled or Stuck.
+type (
+	// AtMost says that Left <= Right.
+	AtMost struct{ Left, Right Sum }
+	// Enabled says that one of some transitions at least is enabled.
+	Enabled []int
+	// Stuck says that no transition is enabled.
+	Stuck struct{}
 )
-
-// Looks reports whether an operator looks along paths. Holds does not know those that do.
-func (op Op) Looks() bool { return op >= Exists }
-
-// Formula is true or false of a marking.
-type Formula struct {
-	Op          Op
-	Args        []*Formula
-	Left, Right Sum
-	Transitions []int
-}
 
 // Sum is a weighted sum of tokens.
 type Sum struct {
@@ -78,37 +60,19 @@ func (s *Sum) Value(marking []int64) int64 {
 	return value
 }
 
-// Holds reports whether the formula is true of a marking of net.
-func (f *Formula) Holds(net *petri.Net, marking []int64) bool {
-	switch f.Op {
-	case And:
-		for _, arg := range f.Args {
-			if !arg.Holds(net, marking) {
-				return false
-			}
-		}
-		return true
-	case Or:
-		for _, arg := range f.Args {
-			if arg.Holds(net, marking) {
-				return true
-			}
-		}
-		return false
-	case Not:
-		return !f.Args[0].Holds(net, marking)
-	case AtMost:
-		return f.Left.Value(marking) <= f.Right.Value(marking)
-	case Iff:
-		return f.Args[0].Holds(net, marking) == f.Args[1].Holds(net, marking)
+// Holds reports whether a formula that does not look along paths is true of a marking of net.
+func Holds(f *logic.Formula, net *petri.Net, marking []int64) bool {
+	switch atom := f.Atom.(type) {
+	case *AtMost:
+		return atom.Left.Value(marking) <= atom.Right.Value(marking)
 	case Enabled:
-		for _, t := range f.Transitions {
+		for _, t := range atom {
 			if net.Transitions[t].Enabled(marking) {
 				return true
 			}
 		}
 		return false
-	default:
+	case Stuck:
 		for t := range net.Transitions {
 			if net.Transitions[t].Enabled(marking) {
 				return false
@@ -116,25 +80,36 @@ func (f *Formula) Holds(net *petri.Net, marking []int64) bool {
 		}
 		return true
 	}
+	switch f.Op {
+	case logic.Not:
+		return !Holds(f.Args[0], net, marking)
+	case logic.Iff:
+		return Holds(f.Args[0], net, marking) == Holds(f.Args[1], net, marking)
+	}
+	for _, arg := range f.Args {
+		if Holds(arg, net, marking) == (f.Op == logic.Or) {
+			return f.Op == logic.Or
+		}
+	}
+	return f.Op == logic.And
 }
 
 // Places calls use for each place that the formula's value depends on, except the places that Stuck
 // does.
-func (f *Formula) Places(net *petri.Net, use func(place int)) {
+func Places(f *logic.Formula, net *petri.Net, use func(place int)) {
 	for _, arg := range f.Args {
-		arg.Places(net, use)
+		Places(arg, net, use)
 	}
-	for _, sum := range []Sum{f.Left, f.Right} {
-		for _, t := range sum.Terms {
+	switch atom := f.Atom.(type) {
+	case *AtMost:
+		for _, t := range slices.Concat(atom.Left.Terms, atom.Right.Terms) {
 			use(t.Place)
 		}
-	}
-	for _, t := range f.Transitions {
-		for _, a := range net.Transitions[t].In {
-			use(a.Place)
+	case Enabled:
+		for _, t := range atom {
+			for _, a := range net.Transitions[t].In {
+				use(a.Place)
+			}
 		}
 	}
 }
-
-// negation is the formula's opposite.
-func negation(f *Formula) *Formula { return &Formula{Op: Not, Args: []*Formula{f}} }

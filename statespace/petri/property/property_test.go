@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
@@ -58,7 +59,7 @@ func TestParseFormula(t *testing.T) {
 			continue
 		}
 		for i, m := range [][]int64{{3, 0, 1}, {1, 1, 1}, {1, 0, 1}} {
-			if got := f.Holds(n, m); got != want[i] {
+			if got := property.Holds(f, n, m); got != want[i] {
 				t.Errorf("%s in %v: %v", text, m, got)
 			}
 		}
@@ -159,23 +160,21 @@ func TestRead(t *testing.T) {
 
 // What one marking does not decide is a formula that looks along paths.
 func TestReadTemporal(t *testing.T) {
-	stuck := &property.Formula{Op: property.Stuck}
-	of := func(op property.Op, args ...*property.Formula) *property.Formula {
-		return &property.Formula{Op: op, Args: args}
-	}
-	for text, want := range map[string]*property.Formula{
+	stuck := logic.Leaf(property.Stuck{})
+	of := logic.Of
+	for text, want := range map[string]*logic.Formula{
 		"<deadlock/>": stuck,
-		"<all-paths><finally><deadlock/></finally></all-paths>": of(property.Forall,
-			of(property.Finally, stuck)),
+		"<all-paths><finally><deadlock/></finally></all-paths>": of(logic.Forall,
+			of(logic.Finally, stuck)),
 		"<all-paths><globally><exists-path><next><deadlock/></next></exists-path></globally>" +
-			"</all-paths>": of(property.Forall, of(property.Globally,
-			of(property.Exists, of(property.Next, stuck)))),
+			"</all-paths>": of(logic.Forall, of(logic.Globally,
+			of(logic.Exists, of(logic.Next, stuck)))),
 		"<exists-path><until><before><globally><deadlock/></globally></before><reach>" +
-			"<negation><deadlock/></negation></reach></until></exists-path>": of(property.Exists,
-			of(property.Until, of(property.Globally, stuck), of(property.Not, stuck))),
+			"<negation><deadlock/></negation></reach></until></exists-path>": of(logic.Exists,
+			of(logic.Until, of(logic.Globally, stuck), of(logic.Not, stuck))),
 		"<conjunction><exists-path><finally><deadlock/></finally></exists-path><true/>" +
-			"</conjunction>": of(property.And, of(property.Exists, of(property.Finally, stuck)),
-			of(property.And)),
+			"</conjunction>": of(logic.And, of(logic.Exists, of(logic.Finally, stuck)),
+			of(logic.And)),
 	} {
 		all, err := property.Read(net(), strings.NewReader(xmlOf(text)))
 		if err != nil || all[0].Kind != property.Temporal ||
@@ -311,7 +310,7 @@ func TestPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []int
-		f.Places(net(), func(place int) { got = append(got, place) })
+		property.Places(f, net(), func(place int) { got = append(got, place) })
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: places %v, want %v", text, got, want)
 		}
@@ -325,11 +324,12 @@ func TestExamination(t *testing.T) {
 		}
 	}
 	safe, _ := property.Examination(net(), "OneSafe")
-	if !safe.Formula.Holds(net(), []int64{1, 1, 1}) || safe.Formula.Holds(net(), []int64{1, 2, 0}) {
+	if !property.Holds(safe.Formula, net(), []int64{1, 1, 1}) ||
+		property.Holds(safe.Formula, net(), []int64{1, 2, 0}) {
 		t.Errorf("OneSafe: %+v", safe)
 	}
 	dead, _ := property.Examination(net(), "ReachabilityDeadlock")
-	if dead.Kind != property.Sometimes || dead.Formula.Op != property.Stuck {
+	if dead.Kind != property.Sometimes || dead.Formula.Atom != any(property.Stuck{}) {
 		t.Errorf("ReachabilityDeadlock: %+v", dead)
 	}
 	_, err := property.Examination(net(), "x")
@@ -345,15 +345,15 @@ func FuzzParseFormula(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		n := net()
 		if formula, err := property.ParseFormula(n, text); err == nil {
-			formula.Holds(n, n.Initial())
+			property.Holds(formula, n, n.Initial())
 		}
 	})
 }
 
 // X of a formula of LTL is asked of the initial marking as well, in case that is a deadlock.
 func TestReadNextOfLTL(t *testing.T) {
-	for id, want := range map[string]property.Op{"N-LTLFireability-03": property.And,
-		"N-CTLFireability-03": property.Forall} {
+	for id, want := range map[string]logic.Op{"N-LTLFireability-03": logic.And,
+		"N-CTLFireability-03": logic.Forall} {
 		text := strings.Replace(xmlOf("<all-paths><next><integer-le><tokens-count><place>a"+
 			"</place></tokens-count><integer-constant>1</integer-constant></integer-le></next>"+
 			"</all-paths>"),

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // ParseFormula reads a formula about net.
-func ParseFormula(net *petri.Net, text string) (*Formula, error) {
+func ParseFormula(net *petri.Net, text string) (*logic.Formula, error) {
 	p := &parser{names: namesOf(net), text: text}
 	p.next()
 	f, err := p.iff()
@@ -148,12 +149,13 @@ func (p *parser) expect(word string) error {
 }
 
 // list reads one or more of what one reads, joined by a word.
-func (p *parser) list(op Op, one func() (*Formula, error), words ...string) (*Formula, error) {
+func (p *parser) list(op logic.Op, one func() (*logic.Formula, error), words ...string) (
+	*logic.Formula, error) {
 	first, err := one()
 	if err != nil || !p.is(words...) {
 		return first, err
 	}
-	f := &Formula{Op: op, Args: []*Formula{first}}
+	f := logic.Of(op, first)
 	for p.is(words...) {
 		p.next()
 		arg, err := one()
@@ -166,22 +168,22 @@ func (p *parser) list(op Op, one func() (*Formula, error), words ...string) (*Fo
 }
 
 // iff reads what is joined by <=>, from the left.
-func (p *parser) iff() (*Formula, error) {
+func (p *parser) iff() (*logic.Formula, error) {
 	f, err := p.implies()
 	for n := 0; err == nil && p.is("<=>"); n++ {
 		if n == maxDepth {
 			return nil, fmt.Errorf("more than %d are joined by <=>", maxDepth)
 		}
 		p.next()
-		var g *Formula
+		var g *logic.Formula
 		g, err = p.implies()
-		f = &Formula{Op: Iff, Args: []*Formula{f, g}}
+		f = logic.Of(logic.Iff, f, g)
 	}
 	return f, err
 }
 
 // implies reads what is joined by =>, from the right.
-func (p *parser) implies() (*Formula, error) {
+func (p *parser) implies() (*logic.Formula, error) {
 	f, err := p.or()
 	if err != nil || !p.is("=>") {
 		return f, err
@@ -192,14 +194,14 @@ func (p *parser) implies() (*Formula, error) {
 	defer func() { p.depth-- }()
 	p.next()
 	g, err := p.implies()
-	return &Formula{Op: Or, Args: []*Formula{negation(f), g}}, err
+	return logic.Of(logic.Or, logic.Of(logic.Not, f), g), err
 }
 
-func (p *parser) or() (*Formula, error)  { return p.list(Or, p.and, "or", "||") }
-func (p *parser) and() (*Formula, error) { return p.list(And, p.not, "and", "&&") }
+func (p *parser) or() (*logic.Formula, error)  { return p.list(logic.Or, p.and, "or", "||") }
+func (p *parser) and() (*logic.Formula, error) { return p.list(logic.And, p.not, "and", "&&") }
 
 // not reads a formula without and and or, but within parentheses.
-func (p *parser) not() (f *Formula, err error) {
+func (p *parser) not() (f *logic.Formula, err error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, fmt.Errorf("it nests deeper than %d", maxDepth)
 	}
@@ -210,17 +212,20 @@ func (p *parser) not() (f *Formula, err error) {
 		if f, err = p.not(); err != nil {
 			return nil, err
 		}
-		return negation(f), nil
+		return logic.Of(logic.Not, f), nil
 	case p.is("("):
 		p.next()
 		if f, err = p.iff(); err != nil {
 			return nil, err
 		}
 		return f, p.expect(")")
-	case p.is("true", "false", "deadlock"):
-		f = &Formula{Op: map[string]Op{"true": And, "false": Or, "deadlock": Stuck}[p.token]}
+	case p.is("true", "false"):
+		f = logic.Truth(p.token == "true")
 		p.next()
 		return f, nil
+	case p.is("deadlock"):
+		p.next()
+		return logic.Leaf(Stuck{}), nil
 	case p.is("enabled"):
 		return p.enabled()
 	}
@@ -228,13 +233,13 @@ func (p *parser) not() (f *Formula, err error) {
 }
 
 // enabled reads enabled(t, u).
-func (p *parser) enabled() (*Formula, error) {
-	f := &Formula{Op: Enabled}
+func (p *parser) enabled() (*logic.Formula, error) {
+	var all Enabled
 	p.next()
 	err := p.arguments("transition", p.names.transitions, p.names.transition, func(t int) {
-		f.Transitions = append(f.Transitions, t)
+		all = append(all, t)
 	})
-	return f, err
+	return logic.Leaf(all), err
 }
 
 // arguments reads names and patterns of names in parentheses, and has use called with what they
@@ -270,7 +275,7 @@ func (p *parser) arguments(what string, known map[string]int, find func(id strin
 }
 
 // comparison reads two sums with a sign between them.
-func (p *parser) comparison() (*Formula, error) {
+func (p *parser) comparison() (*logic.Formula, error) {
 	left, err := p.sum()
 	if err != nil {
 		return nil, err
@@ -284,21 +289,21 @@ func (p *parser) comparison() (*Formula, error) {
 	if err != nil {
 		return nil, err
 	}
-	atMost := &Formula{Op: AtMost, Left: left, Right: right}
-	atLeast := &Formula{Op: AtMost, Left: right, Right: left}
+	atMost := logic.Leaf(&AtMost{Left: left, Right: right})
+	atLeast := logic.Leaf(&AtMost{Left: right, Right: left})
 	switch sign {
 	case "<=":
 		return atMost, nil
 	case ">=":
 		return atLeast, nil
 	case "<":
-		return negation(atLeast), nil
+		return logic.Of(logic.Not, atLeast), nil
 	case ">":
-		return negation(atMost), nil
+		return logic.Of(logic.Not, atMost), nil
 	case "!=":
-		return negation(&Formula{Op: And, Args: []*Formula{atMost, atLeast}}), nil
+		return logic.Of(logic.Not, logic.Of(logic.And, atMost, atLeast)), nil
 	}
-	return &Formula{Op: And, Args: []*Formula{atMost, atLeast}}, nil
+	return logic.Of(logic.And, atMost, atLeast), nil
 }
 
 // sum reads terms with + and - between them.

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/farhash/farhash/internal/system/regular"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 )
 
@@ -100,13 +100,12 @@ func (n *names) read(at *node) (Property, error) {
 // repeating is a formula of LTL whose meaning is not that of CTL in a deadlock: the contest takes
 // the last marking of a path to repeat for ever. A X p of CTL is true there, so p is asked as well.
 // The other operators that stand alone are the same in both, and several within one A are LTL.
-func repeating(f *Formula) *Formula {
-	if f.Op != Forall || f.Args[0].Op != Next || f.Args[0].Args[0].Looks() {
+func repeating(f *logic.Formula) *logic.Formula {
+	if f.Op != logic.Forall || f.Args[0].Op != logic.Next || f.Args[0].Args[0].Looks() {
 		return f
 	}
-	goesOn := &Formula{Op: Not, Args: []*Formula{{Op: Stuck}}}
-	here := &Formula{Op: Or, Args: []*Formula{goesOn, f.Args[0].Args[0]}}
-	return &Formula{Op: And, Args: []*Formula{f, here}}
+	goesOn := logic.Of(logic.Not, logic.Leaf(Stuck{}))
+	return logic.Of(logic.And, f, logic.Of(logic.Or, goesOn, f.Args[0].Args[0]))
 }
 
 // only is the only element within.
@@ -132,29 +131,24 @@ func (n *names) property(at *node) (Property, error) {
 
 // propertyOf is the property that a formula holds initially. If a single marking may decide it, it
 // is Always or Sometimes.
-func propertyOf(f *Formula) Property {
+func propertyOf(f *logic.Formula) Property {
 	inner, not := f, false
-	for ; inner.Op == Not; inner = inner.Args[0] {
+	for ; inner.Op == logic.Not; inner = inner.Args[0] {
 		not = !not
 	}
-	kind, wanted := Always, Globally
-	if inner.Op == Exists {
-		kind, wanted = Sometimes, Finally
+	kind, wanted := Always, logic.Globally
+	if inner.Op == logic.Exists {
+		kind, wanted = Sometimes, logic.Finally
 	}
-	if inner.Op != Exists && inner.Op != Forall || inner.Args[0].Op != wanted ||
+	if inner.Op != logic.Exists && inner.Op != logic.Forall || inner.Args[0].Op != wanted ||
 		inner.Args[0].Args[0].Looks() {
 		return Property{Kind: Temporal, Formula: f}
 	}
 	f = inner.Args[0].Args[0]
 	if not {
-		kind, f = Always+Sometimes-kind, negation(f)
+		kind, f = Always+Sometimes-kind, logic.Of(logic.Not, f)
 	}
 	return Property{Kind: kind, Formula: f}
-}
-
-// Looks reports whether a formula looks along paths.
-func (f *Formula) Looks() bool {
-	return f.Op.Looks() || slices.ContainsFunc(f.Args, (*Formula).Looks)
 }
 
 // unknown is the error for an element that is not known.
@@ -167,23 +161,27 @@ func unknown(at *node) error {
 }
 
 // operators are the elements that have other formulas within, or nothing.
-var operators = map[string]Op{"conjunction": And, "disjunction": Or, "negation": Not,
-	"exists-path": Exists, "all-paths": Forall, "next": Next, "finally": Finally,
-	"globally": Globally, "until": Until, "true": And, "false": Or, "deadlock": Stuck}
+var operators = map[string]logic.Op{"conjunction": logic.And, "disjunction": logic.Or,
+	"negation": logic.Not, "exists-path": logic.Exists, "all-paths": logic.Forall,
+	"next": logic.Next, "finally": logic.Finally, "globally": logic.Globally,
+	"until": logic.Until, "true": logic.And, "false": logic.Or}
 
 // formula is the formula of an element, of a path or of a marking.
-func (n *names) formula(at *node, path bool) (*Formula, error) {
+func (n *names) formula(at *node, path bool) (*logic.Formula, error) {
 	switch at.name {
 	case "is-fireable":
 		return n.fireable(at)
 	case "integer-le":
 		return n.atMost(at)
+	case "deadlock":
+		_, err := operands(at, logic.Atom)
+		return logic.Leaf(Stuck{}), err
 	}
 	op, known := operators[at.name]
 	if !known {
 		return nil, unknown(at)
 	}
-	if op > Forall && !path {
+	if op > logic.Forall && !path {
 		return nil, fmt.Errorf("<%s> is of paths, and stands outside of <all-paths> and "+
 			"<exists-path>", at.name)
 	}
@@ -191,9 +189,9 @@ func (n *names) formula(at *node, path bool) (*Formula, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Formula{Op: op}
+	f := logic.Of(op)
 	for _, arg := range nodes {
-		g, err := n.formula(arg, path || op == Exists || op == Forall)
+		g, err := n.formula(arg, path || op == logic.Exists || op == logic.Forall)
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +201,7 @@ func (n *names) formula(at *node, path bool) (*Formula, error) {
 }
 
 // operands are the formulas within an element.
-func operands(at *node, op Op) ([]*node, error) {
+func operands(at *node, op logic.Op) ([]*node, error) {
 	n := len(at.nodes)
 	switch {
 	case at.name == "true" || at.name == "false" || at.name == "deadlock":
@@ -211,12 +209,12 @@ func operands(at *node, op Op) ([]*node, error) {
 			return nil, fmt.Errorf("<%s> contains <%s>", at.name, at.nodes[0].name)
 		}
 		return nil, nil
-	case op == And || op == Or:
+	case op == logic.And || op == logic.Or:
 		if n == 0 {
 			return nil, fmt.Errorf("<%s> contains no formula", at.name)
 		}
 		return at.nodes, nil
-	case op != Until:
+	case op != logic.Until:
 		_, err := at.only()
 		return at.nodes, err
 	case n != 2 || at.nodes[0].name != "before" || at.nodes[1].name != "reach":
@@ -231,7 +229,7 @@ func operands(at *node, op Op) ([]*node, error) {
 }
 
 // atMost is the formula that an integer is at most another.
-func (n *names) atMost(at *node) (*Formula, error) {
+func (n *names) atMost(at *node) (*logic.Formula, error) {
 	if len(at.nodes) != 2 {
 		return nil, fmt.Errorf("<integer-le> has %d elements and needs two", len(at.nodes))
 	}
@@ -240,12 +238,12 @@ func (n *names) atMost(at *node) (*Formula, error) {
 		return nil, err
 	}
 	right, err := n.integer(at.nodes[1])
-	return &Formula{Op: AtMost, Left: left, Right: right}, err
+	return logic.Leaf(&AtMost{Left: left, Right: right}), err
 }
 
 // fireable is the formula that one of some transitions is enabled.
-func (n *names) fireable(at *node) (*Formula, error) {
-	f := &Formula{Op: Enabled}
+func (n *names) fireable(at *node) (*logic.Formula, error) {
+	var all Enabled
 	for i := range at.nodes {
 		if at.nodes[i].name != "transition" {
 			return nil, unknown(at.nodes[i])
@@ -254,12 +252,12 @@ func (n *names) fireable(at *node) (*Formula, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.Transitions = append(f.Transitions, t)
+		all = append(all, t)
 	}
-	if len(f.Transitions) == 0 {
+	if len(all) == 0 {
 		return nil, errors.New("<is-fireable> names no transition")
 	}
-	return f, nil
+	return logic.Leaf(all), nil
 }
 
 // integer is the sum of an element.

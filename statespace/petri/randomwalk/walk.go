@@ -16,6 +16,12 @@ type Map struct {
 	begin   position
 }
 
+// term is what a firing adds to the tokens of a place.
+type term struct {
+	place  int
+	weight int64
+}
+
 // user is a transition that needs so many tokens of a place.
 type user struct {
 	transition int32

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/naive"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 	"github.com/farhash/farhash/statespace/petri/randomwalk"
@@ -24,29 +25,33 @@ func randomSum(rng *rand.Rand, n *petri.Net) property.Sum {
 }
 
 // randomFormula is a formula that nests at most so deep.
-func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *property.Formula {
-	f := &property.Formula{Op: property.Op(rng.IntN(7))}
-	if depth == 0 && (f.Op < property.AtMost || f.Op == property.Iff) {
-		f.Op = property.AtMost
+func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *logic.Formula {
+	arg := func() *logic.Formula { return randomFormula(rng, n, depth-1) }
+	kind := rng.IntN(7)
+	if depth == 0 && (kind < 3 || kind > 5) {
+		kind = 3
 	}
-	switch f.Op {
-	case property.And, property.Or:
+	switch kind {
+	case 0, 1:
+		f := logic.Of([]logic.Op{logic.And, logic.Or}[kind])
 		for range rng.IntN(4) {
-			f.Args = append(f.Args, randomFormula(rng, n, depth-1))
+			f.Args = append(f.Args, arg())
 		}
-	case property.Iff:
-		f.Args = []*property.Formula{randomFormula(rng, n, depth-1),
-			randomFormula(rng, n, depth-1)}
-	case property.Not:
-		f.Args = []*property.Formula{randomFormula(rng, n, depth-1)}
-	case property.AtMost:
-		f.Left, f.Right = randomSum(rng, n), randomSum(rng, n)
-	case property.Enabled:
+		return f
+	case 2:
+		return logic.Of(logic.Not, arg())
+	case 3:
+		return logic.Leaf(&property.AtMost{Left: randomSum(rng, n), Right: randomSum(rng, n)})
+	case 4:
+		var some property.Enabled
 		for range 1 + rng.IntN(2) {
-			f.Transitions = append(f.Transitions, rng.IntN(len(n.Transitions)))
+			some = append(some, rng.IntN(len(n.Transitions)))
 		}
+		return logic.Leaf(some)
+	case 5:
+		return logic.Leaf(property.Stuck{})
 	}
-	return f
+	return logic.Of(logic.Iff, arg(), arg())
 }
 
 // enabled are the transitions that are enabled.
@@ -78,7 +83,7 @@ func TestWalks(t *testing.T) {
 		again.Begin(number, goal)
 		marking := n.Initial()
 		for range 300 {
-			if holds := f.Holds(n, marking); holds != w.There() {
+			if holds := property.Holds(f, n, marking); holds != w.There() {
 				t.Fatalf("%d: at %v, distance %d of %+v, which is %v", number, marking,
 					goal.Distance(w.Marking()), f, holds)
 			}
@@ -127,9 +132,9 @@ func TestDistance(t *testing.T) {
 		}
 		all := append(slices.Clone(marking), int64(len(enabled(n, marking))))
 		yes := m.Goal(f).Distance(all)
-		not := &property.Formula{Op: property.Not, Args: []*property.Formula{f}}
+		not := logic.Of(logic.Not, f)
 		no := m.Goal(not).Distance(all)
-		if holds := f.Holds(n, marking); yes < 0 || no < 0 || (yes == 0) != holds ||
+		if holds := property.Holds(f, n, marking); yes < 0 || no < 0 || (yes == 0) != holds ||
 			(no == 0) == holds {
 			t.Fatalf("%d: %d and %d from %+v, which is %v", i, yes, no, f, holds)
 		}
@@ -140,22 +145,21 @@ func TestDistance(t *testing.T) {
 func TestDistanceValues(t *testing.T) {
 	n := &petri.Net{Places: make([]petri.Place, 2), Transitions: []petri.Transition{
 		{In: []petri.Arc{{Place: 0, Weight: 3}, {Place: 1, Weight: 1}}}}}
-	atLeast := func(place int, least int64) *property.Formula {
-		return &property.Formula{Op: property.AtMost, Left: property.Sum{Constant: least},
-			Right: property.Sum{Terms: []property.Term{{Place: place, Weight: 1}}}}
+	atLeast := func(place int, least int64) *logic.Formula {
+		return logic.Leaf(&property.AtMost{Left: property.Sum{Constant: least},
+			Right: property.Sum{Terms: []property.Term{{Place: place, Weight: 1}}}})
 	}
 	m := randomwalk.New(n, nil)
-	join := func(op property.Op) *randomwalk.Goal {
-		return m.Goal(&property.Formula{Op: op,
-			Args: []*property.Formula{atLeast(0, 5), atLeast(1, 2)}})
+	join := func(op logic.Op) *randomwalk.Goal {
+		return m.Goal(logic.Of(op, atLeast(0, 5), atLeast(1, 2)))
 	}
 	for _, c := range []struct {
 		goal     *randomwalk.Goal
 		distance int64
-	}{{join(property.And), 6}, {join(property.Or), 2}, {m.Fire(0), 3},
+	}{{join(logic.And), 6}, {join(logic.Or), 2}, {m.Fire(0), 3},
 		{m.Largest(property.Sum{Terms: []property.Term{{Place: 0, Weight: 2}}}, 10), 8},
 		{m.Largest(property.Sum{Terms: []property.Term{{Place: 0, Weight: 2}}}, math.MaxInt64), -2},
-		{m.Goal(&property.Formula{Op: property.Stuck}), 7}} {
+		{m.Goal(logic.Leaf(property.Stuck{})), 7}} {
 		if got := c.goal.Distance([]int64{1, 0, 7}); got != c.distance {
 			t.Errorf("%+v: %d, want %d", c.goal, got, c.distance)
 		}
@@ -169,7 +173,7 @@ func TestFindsDeadlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := randomwalk.New(n, nil)
-	goal := m.Goal(&property.Formula{Op: property.Stuck})
+	goal := m.Goal(logic.Leaf(property.Stuck{}))
 	w := m.Walker()
 	for number := uint64(0); ; number++ {
 		if number == 1000 {
@@ -209,9 +213,9 @@ func TestWalkIsTakenBack(t *testing.T) {
 	n := &petri.Net{Places: make([]petri.Place, 1), Transitions: []petri.Transition{
 		{Out: []petri.Arc{{Place: 0, Weight: 1}}}}}
 	m := randomwalk.New(n, nil)
-	empty := m.Goal(&property.Formula{Op: property.AtMost,
+	empty := m.Goal(logic.Leaf(&property.AtMost{
 		Left:  property.Sum{Terms: []property.Term{{Place: 0, Weight: 1}}},
-		Right: property.Sum{Constant: -1}})
+		Right: property.Sum{Constant: -1}}))
 	w, givenUp, taken := m.Walker(), 0, 0
 	for number := range uint64(40) {
 		for w.Begin(number, empty); w.Step(); {
