@@ -196,8 +196,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkMappedGet gets single keys of 8 bytes, with values of 8 bytes, of an index in a file that
-// is mapped, of the same one in memory, and of a map of Go, in turns.
+// BenchmarkMappedGet gets single keys of 8 bytes, with values of 8 bytes, of an index in a file
+// that is mapped, of the same one in memory, and of a map of Go, in turns.
 //
 //	go test ./index -run '^$' -bench MappedGet
 func BenchmarkMappedGet(b *testing.B) {

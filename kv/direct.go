@@ -12,9 +12,9 @@ import (
 )
 
 // Calls over memory that this rank addresses directly: its own and the memory of ranks of its host.
-// They take the steps of DESIGN.md without a queue, and are left to the machine, which has nothing to
-// undo, where they meet a slot of a table that moves, memory that is not addressable, no empty slot
-// or no free item.
+// They take the steps of DESIGN.md without a queue, and are left to the machine, which has nothing
+// to undo, where they meet a slot of a table that moves, memory that is not addressable, no empty
+// slot or no free item.
 //
 // An item is written before a slot refers to it, and again only when none does. So what was read of
 // it is whole if the slot did not change while it was read. Its seal, which takes longer to compute

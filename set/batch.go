@@ -266,7 +266,8 @@ func (b *batch) endSingle(v *span) (Result, error) {
 	return Result(b.results[0]), err
 }
 
-// ended counts the operations of a batch, has the table grow if it is full, and returns their error.
+// ended counts the operations of a batch, has the table grow if it is full, and returns their
+// error.
 func (b *batch) ended(err error) error {
 	b.t.tally.add(&b.counts)
 	if err != nil && ignoreLost(err) == nil {

@@ -162,7 +162,8 @@ func (m *marks) unmoved(dst []int, rank, pieces, gen int) ([]int, error) {
 }
 
 // A table is in one of these states, as far as this rank knows. Other ranks move it too, so a state
-// may be skipped. When all of it has moved it stays in its state, and searches begin at the next one.
+// may be skipped. When all of it has moved it stays in its state, and searches begin at the next
+// one.
 //
 //	none    -> wanted  a sample is full, a search goes on in the next table, or another rank asks
 //	wanted  -> none    there is no memory for the next table: a later sample tries again
@@ -199,8 +200,8 @@ func (p *progress) raise(state uint32) {
 	}
 }
 
-// leave tells that a piece stays because memory is lost. Searches that begin at this table find what
-// the piece holds.
+// leave tells that a piece stays because memory is lost. Searches that begin at this table find
+// what the piece holds.
 func (p *progress) leave(rank, piece int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

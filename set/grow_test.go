@@ -137,7 +137,8 @@ func TestSamplesAfterBatches(t *testing.T) {
 			must(t, err)
 		}
 		long.inserted = c.inserted
-		if table.tend(&long, true, false); (table.progress.state.Load() >= growthWanted) != c.wanted {
+		table.tend(&long, true, false)
+		if (table.progress.state.Load() >= growthWanted) != c.wanted {
 			t.Errorf("after a %s: a full table is to move is %v", c.name, !c.wanted)
 		}
 	}

@@ -41,11 +41,11 @@ const (
 	inserted
 	full
 
-	// unfinished ends a search that leaves its span. The caller searches again through a queue, from
-	// the home on. That is correct, because the occupied buckets of the span do not change.
+	// unfinished ends a search that leaves its span. The caller searches again through a queue,
+	// from the home on. That is correct, because the occupied buckets of the span do not change.
 	unfinished
-	// beyond ends a search that has passed a table. The item is not there and never will be, because
-	// no bucket that was examined changes any more. The search continues in the next table.
+	// beyond ends a search that has passed a table. The item is not there and never will be,
+	// because no bucket that was examined changes any more. The search continues in the next table.
 	beyond
 	// lostFirst is unfinished after a compare-and-swap that another insertion won.
 	lostFirst

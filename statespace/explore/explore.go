@@ -352,8 +352,8 @@ func (s *search) explain(ctx context.Context, r *Result) error {
 		if s.budget.room > 0 {
 			limit = forWindows(s.budget.room)
 		}
-		r.Detail = fmt.Sprintf("%s is not enough%s; try %s or more: the number of states is unknown",
-			memory.Format(s.budget.mem), limit, memory.Format(r.NeedMem))
+		r.Detail = fmt.Sprintf("%s is not enough%s; try %s or more: the number of states is "+
+			"unknown", memory.Format(s.budget.mem), limit, memory.Format(r.NeedMem))
 		if s.refused != nil { // a larger budget alone would not help
 			r.Detail = fmt.Sprintf("the table cannot grow: %v", s.refused)
 		}

@@ -90,8 +90,8 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 	return err
 }
 
-// fitWindows has a search use no more of the memory that it was given than windows have room for, on
-// all hosts, and says so. Collective.
+// fitWindows has a search use no more of the memory that it was given than windows have room for,
+// on all hosts, and says so. Collective.
 func (s *search) fitWindows(ctx context.Context) error {
 	room := rma.Room(s.job)
 	if err := s.control.set(ctx, cellRoom, room); err != nil {

@@ -272,8 +272,8 @@ func TestMemAboveRoom(t *testing.T) {
 		whole     bool
 		warning   string
 	}{
-		{1 << 30, 64 << 20, false, "of 1.0 GiB of memory the search can use 99.2 MiB, as the engine " +
-			"has 64.0 MiB for windows (/dev/shm if ranks are processes of a host)"},
+		{1 << 30, 64 << 20, false, "of 1.0 GiB of memory the search can use 99.2 MiB, as the " +
+			"engine has 64.0 MiB for windows (/dev/shm if ranks are processes of a host)"},
 		{1 << 30, 64 << 20, true, "of 1.0 GiB of memory the search can use "},
 		{1 << 30, 1 << 31, true, ""}, {50 << 20, 64 << 20, false, ""},
 	} {
@@ -290,7 +290,8 @@ func TestMemAboveRoom(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil || !strings.Contains(said, try.warning) || (said == "") != (try.warning == "") ||
+		if err != nil || !strings.Contains(said, try.warning) ||
+			(said == "") != (try.warning == "") ||
 			said != "" && !strings.Contains(said, "can use "+planned+",") ||
 			said == "" && planned != memory.Format(try.mem) {
 			t.Errorf("%+v: error %v, warning %q, plan %s", try, err, said, planned)

@@ -1,5 +1,5 @@
-// Command setgrowth checks the growth of a set of words, "Growth" of set/DESIGN.md. It is the
-// model spec/setgrowth.pml in Go, whose terms and names it has; spec/README.md maps them to the code.
+// Command setgrowth checks the growth of a set of words, "Growth" of set/DESIGN.md. It is the model
+// spec/setgrowth.pml in Go, whose terms and names it has; spec/README.md maps them to the code.
 // Argument "wrong" is a version that marks a piece before it copies it.
 package main
 

@@ -108,18 +108,18 @@ func TestFinishSymbolic(t *testing.T) {
 	}
 }
 
-// TestNoteNodes: sets of markings of a net whose tokens grow without end need more memory than there
-// is.
+// TestNoteNodes: sets of markings of a net whose tokens grow without end need more memory than
+// there is.
 func TestNoteNodes(t *testing.T) {
 	net := &petri.Net{Name: "n", Places: []petri.Place{{ID: "p"}, {ID: "q"}}}
 	full := &symbolic.FullError{Nodes: 7}
-	if note := noteNodes(net, full); note != "7 nodes in use; give more by --mem, or take --engine "+
-		"explicit" {
+	if note := noteNodes(net, full); note != "7 nodes in use; give more by --mem, or take "+
+		"--engine explicit" {
 		t.Error(note)
 	}
 	net.Transitions = []petri.Transition{{ID: "t", Out: arcTo(1, 1)}}
-	if note := noteNodes(net, full); !strings.HasSuffix(note, "; the net may be unbounded: nothing "+
-		"in its structure bounds place q") {
+	if note := noteNodes(net, full); !strings.HasSuffix(note, "; the net may be unbounded: "+
+		"nothing in its structure bounds place q") {
 		t.Error(note)
 	}
 }
