@@ -285,19 +285,19 @@ func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 // get is Get. If the memory of all ranks is in one piece, and the key is in the line of its home or
 // nowhere, get does alone the work of search and compare. It has so few instructions that the
 // processor begins the next get while this one waits for memory. getUsual makes all other calls.
-func (m *Map) get(key, dst []byte) (value []byte, v Version, ok bool, err error) {
+func (m *Map) get(key, dst []byte, onStack bool) (value []byte, v Version, ok bool, err error) {
 	t, hash := m.latest.Load(), hashOf(key)
 	home, _ := bits.Mul64(hash, t.homes)
 	if lines := t.perRank / lineSlots; home >= lines {
 		home = home/lines*(m.areas*m.cfg.MaxSlots/m.ranks/lineSlots) + home%lines
 	}
 	if home >= uint64(len(t.lines)) || uint(len(key)-1) >= uint(m.cfg.MaxKey) {
-		return m.getUsual(key, dst)
+		return m.getUsual(key, dst, onStack)
 	}
 	line := &t.lines[home]
 	slot := othersIn(line, matchWord(hash))
 	if slot == lineSlots {
-		return m.getUsual(key, dst)
+		return m.getUsual(key, dst, onStack)
 	}
 	word := atomic.LoadUint64(&line[slot])
 	if word&occupied == 0 && movedFrom(word) < t.gen {
@@ -305,7 +305,7 @@ func (m *Map) get(key, dst []byte) (value []byte, v Version, ok bool, err error)
 	}
 	at, n := word&itemMask*unitWords, uint64(unitWords)<<classOf(word)
 	if word&(matchMask|frozen) != matchWord(hash) || at+n > uint64(len(m.flat)) {
-		return m.getUsual(key, dst)
+		return m.getUsual(key, dst, onStack)
 	}
 	it := m.flat[at : at+n]
 	if n > unitWords { // or these lines would be waited for after the first
@@ -317,7 +317,7 @@ func (m *Map) get(key, dst []byte) (value []byte, v Version, ok bool, err error)
 	seal, lengths := atomic.LoadUint64(&it[sealWord]), atomic.LoadUint64(&it[lengthWord])
 	begin, size := uint64(headWords+core.WordsOf(len(key))), lengths>>32
 	if begin+(size+7)/8 > n || !hasKey(it, int(uint32(lengths)), key) {
-		return m.getUsual(key, dst)
+		return m.getUsual(key, dst, onStack)
 	}
 	// mark: a single get has begun to read an item
 	if value = dst; uint64(cap(dst)-len(dst)) < size {
@@ -327,7 +327,7 @@ func (m *Map) get(key, dst []byte) (value []byte, v Version, ok bool, err error)
 	loadBytes(value[len(dst):], it[begin:])
 	switch {
 	case atomic.LoadUint64(&line[slot]) != word || atomic.LoadUint64(&it[sealWord]) != seal:
-		return m.getUsual(key, dst)
+		return m.getUsual(key, dst, onStack)
 	case word&removed != 0:
 		return dst, 0, false, nil
 	}
@@ -335,9 +335,10 @@ func (m *Map) get(key, dst []byte) (value []byte, v Version, ok bool, err error)
 }
 
 // getUsual is get by the steps that all calls take.
-func (m *Map) getUsual(key, dst []byte) (value []byte, v Version, ok bool, err error) {
+func (m *Map) getUsual(key, dst []byte, onStack bool) (value []byte, v Version, ok bool,
+	err error) {
 	c := Call{Kind: Get, Key: key, Value: dst}
-	err = m.one(&c, false)
+	err = m.one(&c, onStack)
 	return c.Value, c.Version, c.Done, err
 }
 

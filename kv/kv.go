@@ -241,19 +241,25 @@ func (m *Map) full(items bool, memory error) *FullError {
 
 // Get appends the value of key to dst. ok is false when the key is not there.
 func (m *Map) Get(key, dst []byte) (value []byte, v Version, ok bool, err error) {
+	return m.find(key, dst, false)
+}
+
+// find is Get. onStack says that key and dst may be on the stack of the caller.
+func (m *Map) find(key, dst []byte, onStack bool) (value []byte, v Version, ok bool, err error) {
 	if m.fault.Job != nil {
-		return m.getGuarded(key, dst)
+		return m.getGuarded(key, dst, onStack)
 	}
-	return m.get(key, dst)
+	return m.get(key, dst, onStack)
 }
 
 // getGuarded is get in a map whose file may be cut off.
-func (m *Map) getGuarded(key, dst []byte) (value []byte, v Version, ok bool, err error) {
+func (m *Map) getGuarded(key, dst []byte, onStack bool) (value []byte, v Version, ok bool,
+	err error) {
 	defer m.fault.Recover(core.CatchFaults(), &err)
 	if err := m.fault.Err(); err != nil {
 		return dst, 0, false, err
 	}
-	return m.get(key, dst)
+	return m.get(key, dst, onStack)
 }
 
 // Put stores a value under a key.

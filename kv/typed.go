@@ -197,26 +197,46 @@ func typeError(what string, err error) error {
 
 // get reads the value of a key, and its version.
 func (t *Typed[K, V]) get(key *K) (value V, v Version, found bool, err error) {
-	var room codec.Room[V]
-	c := Call{Kind: Get}
-	if size, fixed := t.values.Size(); fixed {
-		c.Value = codec.Hide(room.Bytes())[:0:size]
+	if t.values.Plain() {
+		return t.getInto(key, nil)
 	}
-	if err = t.call(&c, key); err == nil && c.Done {
-		err = typeError("value", t.values.Decode(c.Value, &value))
+	var room codec.Room[V]
+	value, v, found, err = t.getInto(key, &room)
+	runtime.KeepAlive(&room)
+	return value, v, found, err
+}
+
+// getInto is get with a room for values that need one.
+func (t *Typed[K, V]) getInto(key *K, valueRoom *codec.Room[V]) (value V, v Version, found bool,
+	err error) {
+	var room codec.Room[K]
+	k, err := t.keys.EncodeHidden(key, &room)
+	if err != nil {
+		return value, 0, false, typeError("key", err)
+	}
+	var b []byte
+	if _, fixed := t.values.Size(); fixed {
+		b = codec.Hide(t.values.Into(&value, valueRoom))
+	}
+	if b, v, found, err = t.m.find(k, b, true); found {
+		err = typeError("value", t.values.Decode(b, &value))
 	}
 	runtime.KeepAlive(&room)
-	return value, c.Version, c.Done && err == nil, err
+	runtime.KeepAlive(key)
+	if found = found && err == nil; !found { // a get that has lost may have left something
+		value = *new(V)
+	}
+	return value, v, found, err
 }
 
 // put makes a call that stores a value.
 func (t *Typed[K, V]) put(c *Call, key *K, value *V) error {
 	var room codec.Room[V]
-	b, err := t.values.Encode(value, &room)
+	b, err := t.values.EncodeHidden(value, &room)
 	if err != nil {
 		return typeError("value", err)
 	}
-	c.Value = codec.Hide(b)
+	c.Value = b
 	err = t.call(c, key)
 	c.Value = nil
 	runtime.KeepAlive(&room)
@@ -227,11 +247,11 @@ func (t *Typed[K, V]) put(c *Call, key *K, value *V) error {
 // call makes a call for a key.
 func (t *Typed[K, V]) call(c *Call, key *K) error {
 	var room codec.Room[K]
-	b, err := t.keys.Encode(key, &room)
+	b, err := t.keys.EncodeHidden(key, &room)
 	if err != nil {
 		return typeError("key", err)
 	}
-	c.Key = codec.Hide(b)
+	c.Key = b
 	err = t.m.one(c, true)
 	c.Key = nil
 	runtime.KeepAlive(&room)

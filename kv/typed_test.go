@@ -336,3 +336,16 @@ func BenchmarkTyped(b *testing.B) {
 		_, _ = m.Put(key, value)
 	})
 }
+
+// A Load of a key that was removed returns the zero value, though its slot still has an item.
+func TestTypedLoadOfRemoved(t *testing.T) {
+	m := typedOf[uint64, uint64](t, Config{})
+	err := m.Store(1, 7)
+	_, e := m.Delete(1)
+	if err = errors.Join(err, e); err != nil {
+		t.Fatal(err)
+	}
+	if value, found, err := m.Load(1); value != 0 || found || err != nil {
+		t.Errorf("a key that was removed has %d, %v, %v", value, found, err)
+	}
+}

@@ -131,6 +131,25 @@ func (c *Codec[T]) Encode(v *T, room *Room[T]) ([]byte, error) {
 	return room.Bytes()[:c.size], err
 }
 
+// EncodeHidden is Encode for bytes that are used while the value and the room are kept alive. Those
+// of a plain value are its memory.
+func (c *Codec[T]) EncodeHidden(v *T, room *Room[T]) ([]byte, error) {
+	if c.form == plain {
+		return Hide(unsafe.Slice((*byte)(unsafe.Pointer(v)), c.size)), nil
+	}
+	b, err := c.Encode(v, room)
+	return Hide(b), err
+}
+
+// Into is where the bytes of a value of fixed size are to come, for Decode: to the value itself if
+// they are its memory, else into a room.
+func (c *Codec[T]) Into(v *T, room *Room[T]) []byte {
+	if c.form == plain {
+		return unsafe.Slice((*byte)(unsafe.Pointer(v)), c.size)[:0]
+	}
+	return room.Bytes()[:0:c.size]
+}
+
 // Decode is the value of bytes that Encode has made. A string or slice has them from then on, so
 // nobody may change them.
 func (c *Codec[T]) Decode(from []byte, v *T) error {
@@ -148,7 +167,9 @@ func (c *Codec[T]) Decode(from []byte, v *T) error {
 		return fmt.Errorf("%d bytes are no %T, which has %d: give the table one type alone",
 			len(from), *new(T), c.size)
 	case c.form == plain:
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(v)), c.size), from)
+		if to := (*byte)(unsafe.Pointer(v)); to != unsafe.SliceData(from) {
+			copy(unsafe.Slice(to, c.size), from)
+		}
 	default:
 		var room Room[T]
 		copy(room.Bytes(), from)
