@@ -7,8 +7,8 @@ import (
 	"github.com/farhash/farhash/internal/system/memory"
 )
 
-// direct does a single operation on memory. ok is false where only a queue reaches the memory,
-// which is never so in a cache whose file can be cut off.
+// direct does a single operation on memory. ok is false if only a queue reaches the memory. That is
+// never so in a cache whose file can be cut off.
 func (c *Cache) direct(k kind, key, value []uint64, expiry uint64) (o outcome, ok bool, err error) {
 	if c.fault.Job != nil {
 		ok = true // also after a fault

@@ -170,9 +170,8 @@ func (a *arenas) close() error {
 	return errors.Join(a.reader.Close(), a.counter.Close(), a.elements.Close(), a.shared.close())
 }
 
-// take appends free slots of any rank to dst until it has n, or until there are no more. With
-// directOnly it takes only slots that are directly addressable. It returns an error only when it
-// has taken none.
+// take appends free slots of any rank, or with directOnly only addressable ones, to dst until it
+// has n or there are no more. It returns an error only if it has taken none.
 func (a *arenas) take(ctx context.Context, dst []Ref, n int, directOnly bool) ([]Ref, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -228,10 +227,10 @@ func (a *arenas) someFree(directOnly bool, grains uint64) (*[]Ref, int) {
 	return nil, 0
 }
 
-// refill takes a run of slots from the own arena, else from the next that has any; of strings, as
-// many grains as are needed. From
-// each arena it takes freed slots last. Lost ranks are an error if no other rank has slots. With
-// directOnly they are none: the caller gets no slot, and then takes slots of any rank.
+// refill takes a run of slots from the own arena, or from the next arena that has any: first slots
+// that were never used, then freed ones. Strings need a run of so many grains. If only lost ranks
+// have slots left, that is an error. With directOnly it is none: the caller, who gets no slot, asks
+// again for slots of any rank.
 func (a *arenas) refill(ctx context.Context, directOnly bool, grains uint64) error {
 	var lost error
 	a.refused = nil
@@ -292,9 +291,9 @@ func (a *arenas) addFree(ref Ref) {
 	}
 }
 
-// takeRun moves the counter of a rank over the next slots, which have memory then; of strings, over
-// so many grains at least. It never moves
-// beyond the slots that exist, so that none is lost when there are more of them later.
+// takeRun takes memory for the next slots of a rank, or for so many grains at least, and moves the
+// counter over them. The run is empty if too few are left. The counter never passes the last slot,
+// so that slots which are added later are not lost.
 func (a *arenas) takeRun(ctx context.Context, rank int, grains uint64) (begin, end uint64,
 	err error) {
 	most := a.run

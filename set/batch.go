@@ -1,6 +1,7 @@
 package set
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,7 +201,7 @@ func (b *batch) search(v *span) (err error) {
 	}
 	runtime.KeepAlive(b.t) // the garbage collector ends its memory
 	if b.beyond > 0 {
-		err = first(err, b.follow(v.rank))
+		err = cmp.Or(err, b.follow(v.rank))
 	}
 	return err
 }
@@ -266,8 +267,7 @@ func (b *batch) endSingle(v *span) (Result, error) {
 	return Result(b.results[0]), err
 }
 
-// ended counts the operations of a batch, has the table grow if it is full, and returns their
-// error.
+// ended counts the operations of a batch, has the table grow if it is full, and returns the error.
 func (b *batch) ended(err error) error {
 	b.t.tally.add(&b.counts)
 	if err != nil && ignoreLost(err) == nil {
@@ -280,14 +280,6 @@ func (b *batch) ended(err error) error {
 		err = b.t.newest().fullError(b.noSlot > 0)
 	}
 	return err
-}
-
-// first is the first of two errors.
-func first(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // Queued answers items through a queue.

@@ -301,7 +301,12 @@ func (p *elementPipeline) finish(block int) error {
 		from += words
 		if f.bucket == 0 || f.slot == nil ||
 			!equal(unsafe.Slice(f.slot, words), element) {
-			if err := p.continueSearch(f, at, element); err != nil {
+			examined := uint64(0)
+			if f.bucket == 0 && p.t.unit == lineBuckets {
+				examined = f.taken
+			}
+			err := p.searchOne(p.s, at, element, f.key, f.home, examined)
+			if err != nil {
 				return err
 			}
 		} else {
@@ -315,15 +320,6 @@ func (p *elementPipeline) finish(block int) error {
 		at++
 	}
 	return nil
-}
-
-// continueSearch searches where the home line has not decided.
-func (p *elementPipeline) continueSearch(f *elementFlight, at int, element []uint64) error {
-	examined := uint64(0)
-	if f.bucket == 0 && p.t.unit == lineBuckets {
-		examined = f.taken
-	}
-	return p.searchOne(p.s, at, element, f.key, f.home, examined)
 }
 
 // searchOne searches for item at by the plain loop, after so many buckets from home on.

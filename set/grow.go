@@ -162,8 +162,7 @@ func (m *marks) unmoved(dst []int, rank, pieces, gen int) ([]int, error) {
 }
 
 // A table is in one of these states, as far as this rank knows. Other ranks move it too, so a state
-// may be skipped. When all of it has moved it stays in its state, and searches begin at the next
-// one.
+// may be skipped. A table that has moved keeps its state, and searches begin at the next one.
 //
 //	none    -> wanted  a sample is full, a search goes on in the next table, or another rank asks
 //	wanted  -> none    there is no memory for the next table: a later sample tries again
@@ -200,8 +199,8 @@ func (p *progress) raise(state uint32) {
 	}
 }
 
-// leave tells that a piece stays because memory is lost. Searches that begin at this table find
-// what the piece holds.
+// leave notes that a piece stays because memory is lost. Searches still begin at this table, and
+// find what the piece holds.
 func (p *progress) leave(rank, piece int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -297,8 +296,8 @@ func (t *table) refused() error {
 }
 
 // claim returns a piece that has not moved, as far as this rank knows. Others may be moving it as
-// well. ok is false if all have moved. Without far a piece of memory that this process cannot
-// address is left to others: then it is -1.
+// well. ok is false if no piece is left that can move. Without far the pieces that this process
+// cannot address are left to their owners; the piece is -1 if only these have not moved.
 func (t *table) claim(far bool) (rank, piece int, ok bool, err error) {
 	p, ranks := &t.progress, t.job.Size()
 	p.mu.Lock()
@@ -378,8 +377,8 @@ func (t *table) tend(c *counts, insert, served bool) {
 	}
 }
 
-// press has a table move at once, all of it, if the next one is full as well, which no rank moves
-// before, or if searches pass the whole table. c are the counts of a part of a batch.
+// press moves all of a table at once if the next one is full too, which nobody moves before this
+// one, or if searches pass the whole table. c counts the calls of a part of a batch.
 func (t *table) press(c *counts, served bool) {
 	t = t.moves()
 	next := t.following.Load()

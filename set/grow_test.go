@@ -138,7 +138,7 @@ func TestSamplesAfterBatches(t *testing.T) {
 		}
 		long.inserted = c.inserted
 		table.tend(&long, true, false)
-		if (table.progress.state.Load() >= growthWanted) != c.wanted {
+		if moves := table.progress.state.Load() >= growthWanted; moves != c.wanted {
 			t.Errorf("after a %s: a full table is to move is %v", c.name, !c.wanted)
 		}
 	}
