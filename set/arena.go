@@ -1,6 +1,7 @@
 package set
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -567,6 +568,8 @@ const (
 	// maxFreeRuns is how many free runs a rank has beside them at most. Goroutines that insert at
 	// the same time hold one each.
 	maxFreeRuns = 1 << 10
+	// maxLooks is how many free runs one that is added is compared with: the last ones.
+	maxLooks = 64
 )
 
 func (r Ref) grains() uint64 { return uint64(r) >> refBits }
@@ -582,10 +585,10 @@ func (a *arenas) cut(run Ref, grains uint64) (slot, rest Ref) {
 	return run & refMask, run + Ref(grains<<a.rankBits) - Ref(grains<<refBits)
 }
 
-// addRun adds a run to the free ones, which are n at most, and joins it with those that are
-// adjacent. If there are more than n the shortest is lost.
+// addRun adds a run to the free ones, which are n at most, and joins it with those of the last ones
+// that are adjacent. If there are more than n the shortest of the last ones is lost.
 func (a *arenas) addRun(runs []Ref, run Ref, n int) []Ref {
-	for i := len(runs) - 1; i >= 0; i-- {
+	for i := len(runs) - 1; i >= max(0, len(runs)-maxLooks); i-- {
 		slot, end := a.cut(run, run.grains())
 		other, otherEnd := a.cut(runs[i], runs[i].grains())
 		if (end == other || otherEnd == slot) && a.mayJoin(max(slot, other)) {
@@ -596,9 +599,35 @@ func (a *arenas) addRun(runs []Ref, run Ref, n int) []Ref {
 	if len(runs) < n {
 		return append(runs, run)
 	}
-	i := slices.Index(runs, slices.Min(runs)) // compares the numbers of grains first
-	runs[i] = max(runs[i], run)
+	last := runs[max(0, len(runs)-maxLooks):]
+	i := slices.Index(last, slices.Min(last)) // compares the numbers of grains first
+	last[i] = max(last[i], run)
 	return runs
+}
+
+// joinFree adds many runs, joined with all that are adjacent. Of each list the shortest are lost.
+func (a *arenas) joinFree(freed []Ref) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := slices.Concat(freed, a.free, a.freeRemote)
+	slices.SortFunc(all, func(x, y Ref) int {
+		slot, rank := a.split(x & refMask)
+		other, otherRank := a.split(y & refMask)
+		return cmp.Or(cmp.Compare(rank, otherRank), cmp.Compare(slot, other))
+	})
+	var joined []Ref
+	for _, run := range all {
+		joined = a.addRun(joined, run, len(all))
+	}
+	slices.Sort(joined) // by the number of grains first
+	a.free, a.freeRemote = nil, nil
+	for _, run := range joined {
+		_, rank := a.split(run)
+		list := a.listOf(rank)
+		*list = append(*list, run)
+	}
+	a.free = a.free[max(0, len(a.free)-maxFreeRuns):]
+	a.freeRemote = a.freeRemote[max(0, len(a.freeRemote)-maxFreeRuns):]
 }
 
 // mayJoin reports whether free grains before and after a slot may become one run. In a Shared job

@@ -49,7 +49,7 @@ func (s *Strings) Collect(ctx context.Context, keep func(element []byte) bool) e
 		return keep(stringBytes(words))
 	})
 	if err == nil {
-		s.arenas.giveBack(freed)
+		s.arenas.joinFree(freed)
 	}
 	return err
 }

@@ -283,6 +283,49 @@ func TestRunsAreJoined(t *testing.T) {
 	}
 }
 
+// A run is compared with the last ones alone, however many there are: a put gives one back, and must
+// not look at all that is left of others.
+func TestFewRunsAreSeen(t *testing.T) {
+	a := arenas{grain: 1}
+	var runs []Ref
+	for i := range uint64(maxFreeRuns) { // not adjacent, the first one is the shortest
+		runs = append(runs, Ref(i*100|min(i+1, 9)<<refBits))
+	}
+	first, far, near := runs[0], maxFreeRuns-maxLooks-1, maxFreeRuns-maxLooks
+	for _, i := range []int{far, near} {
+		_, end := a.cut(runs[i], runs[i].grains())
+		before := runs[i].grains()
+		runs = a.addRun(runs, end|1<<refBits, maxFreeRuns)
+		joined := slices.ContainsFunc(runs, func(run Ref) bool { return run.grains() == before+1 })
+		if joined != (i == near) || len(runs) != maxFreeRuns || runs[0] != first {
+			t.Errorf("run %d: joined %v, %d runs, the first is %#x", i, joined, len(runs), runs[0])
+		}
+	}
+}
+
+// What Collect has freed is joined with all that is adjacent, and the longest runs are kept.
+func TestManyRunsAreJoined(t *testing.T) {
+	a := arenas{grain: 1, rankBits: 1}
+	rng := rand.New(rand.NewPCG(1, 2))
+	const grains, pieces = 4 * maxLooks, 2 * maxFreeRuns
+	var freed []Ref
+	for i := range 2 * grains { // of two ranks
+		freed = append(freed, a.runOf(Ref(i), 1))
+	}
+	for i := range pieces {
+		freed = append(freed, a.runOf(Ref(4*(grains+(i+1)*100)), 1+i%2))
+	}
+	rng.Shuffle(len(freed), func(i, j int) { freed[i], freed[j] = freed[j], freed[i] })
+	a.freeRemote = freed[:100:100] // free already
+	a.joinFree(freed[100:])
+	long := []Ref{a.runOf(0, grains), a.runOf(1, grains)}
+	far := a.freeRemote
+	if len(a.free) != 0 || len(far) != maxFreeRuns || !slices.Equal(far[maxFreeRuns-2:], long) ||
+		far[2].grains() != 2 {
+		t.Errorf("%d and %d runs, %#x", len(a.free), len(far), far[maxFreeRuns-2:])
+	}
+}
+
 // Many bytes take grains of more words than one.
 func TestGrainsOfManyWords(t *testing.T) {
 	for bits, want := range map[int]int{20: 1, 33: 1, 34: 2, 36: 8, 41: 256} {
