@@ -22,6 +22,9 @@ import (
 //	 63   62       61        60     57   56            47   46    32   31       0
 //
 // While it is frozen it has, in place of the fingerprint, the generation that it moves from.
+//
+// The use makes the words of an item differ, so that a late compare-and-swap fails. DESIGN.md has
+// what can happen when a word comes again, after 2^15 uses, and how rarely that is.
 const (
 	occupied = 1 << 63
 	frozen   = 1 << 62
