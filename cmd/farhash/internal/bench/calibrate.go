@@ -143,7 +143,7 @@ func (f *calibrateFlags) run(ctx context.Context) error {
 	if launched && f.changed("ranks") {
 		fmt.Fprintf(os.Stderr, "farhash: -n is ignored: %s has started the ranks\n", launcher)
 	}
-	ctx, caught := cli.CatchSignals(ctx)
+	ctx = cli.CatchSignals(ctx)
 	var r *calibrate.Result
 	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		mine, err := calibrate.Measure(ctx, job, calibrate.Config{
@@ -155,7 +155,7 @@ func (f *calibrateFlags) run(ctx context.Context) error {
 		return err
 	}, farhash.OneSided())
 	if ctx.Err() != nil {
-		return cli.Interrupted(caught, "nothing was stored")
+		return cli.Interrupted(ctx, "nothing was stored")
 	}
 	if err != nil || r == nil {
 		return err

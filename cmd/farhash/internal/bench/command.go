@@ -162,7 +162,7 @@ func (f *benchFlags) run(ctx context.Context) error {
 	if err := memory.Check(f.cfg.Bytes(ranks), "measuring"); err != nil {
 		return fmt.Errorf("%w; a smaller --size, and fewer --ops or ranks, take less", err)
 	}
-	ctx, caught := cli.CatchSignals(ctx)
+	ctx = cli.CatchSignals(ctx)
 	results, first, err := f.measure(ctx)
 	complete := ctx.Err() == nil
 	if err != nil && complete {
@@ -171,7 +171,7 @@ func (f *benchFlags) run(ctx context.Context) error {
 	if !first {
 		results = nil // rank 0 prints them
 	} else if !complete && len(results) == 0 {
-		return cli.Interrupted(caught, "nothing was measured yet")
+		return cli.Interrupted(ctx, "nothing was measured yet")
 	}
 	if len(results) > 0 {
 		if err := f.print(results, complete); err != nil {
@@ -179,7 +179,7 @@ func (f *benchFlags) run(ctx context.Context) error {
 		}
 	}
 	if !complete {
-		return &cli.ExitError{Code: cli.InterruptCode(caught)}
+		return &cli.ExitError{Code: cli.InterruptCode(ctx)}
 	}
 	return nil
 }

@@ -116,16 +116,17 @@ func brief(message string) string {
 	return message
 }
 
-// InterruptCode is the exit code after a signal to this or another rank.
-func InterruptCode(caught func() os.Signal) int {
-	if caught() == syscall.SIGTERM {
+// InterruptCode is the exit code after a signal to this rank, which has ended ctx, or to another.
+func InterruptCode(ctx context.Context) int {
+	var caught Caught
+	if errors.As(context.Cause(ctx), &caught) && caught.Signal == syscall.SIGTERM {
 		return ExitTerminate
 	}
 	return ExitInterrupt
 }
 
 // Interrupted is the error of a command that a signal has ended before it printed anything.
-func Interrupted(caught func() os.Signal, what string) error {
-	return &ExitError{Code: InterruptCode(caught),
+func Interrupted(ctx context.Context, what string) error {
+	return &ExitError{Code: InterruptCode(ctx),
 		Err: fmt.Errorf("INCOMPLETE: interrupted: %s", what)}
 }

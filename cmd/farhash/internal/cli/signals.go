@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,27 +12,21 @@ import (
 // one to a process, and then to its group.
 const repeated = 300 * time.Millisecond
 
-// CatchSignals returns a context that the first SIGINT or SIGTERM ends, and which of
-// them it was. The next one kills the process as by default.
-func CatchSignals(ctx context.Context) (context.Context, func() os.Signal) {
+// CatchSignals returns a context that the first SIGINT or SIGTERM ends, with a [Caught] as the
+// cause. The next signal kills the process as by default.
+func CatchSignals(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		s := <-signals
-		cancel(caughtSignal{s})
+		cancel(Caught{<-signals})
 		time.Sleep(repeated)
 		signal.Stop(signals)
 	}()
-	return ctx, func() os.Signal {
-		var c caughtSignal
-		if errors.As(context.Cause(ctx), &c) {
-			return c.Signal
-		}
-		return nil // another rank was interrupted
-	}
+	return ctx
 }
 
-type caughtSignal struct{ os.Signal }
+// Caught is a signal that has ended a context.
+type Caught struct{ os.Signal }
 
-func (c caughtSignal) Error() string { return c.String() }
+func (c Caught) Error() string { return c.String() }

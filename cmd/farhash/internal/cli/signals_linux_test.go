@@ -10,19 +10,19 @@ import (
 
 // TestCaughtSignal: the context ends at the first signal, and says which one it was.
 func TestCaughtSignal(t *testing.T) {
-	ctx, caught := CatchSignals(context.Background())
-	if caught() != nil {
-		t.Errorf("%v before any", caught())
+	ctx := CatchSignals(context.Background())
+	if ctx.Err() != nil || InterruptCode(ctx) != ExitInterrupt {
+		t.Errorf("%v before any", context.Cause(ctx))
 	}
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	<-ctx.Done()
-	if caught() != syscall.SIGTERM || InterruptCode(caught) != ExitTerminate {
-		t.Errorf("%v", caught())
+	if context.Cause(ctx) != (Caught{syscall.SIGTERM}) || InterruptCode(ctx) != ExitTerminate {
+		t.Errorf("%v", context.Cause(ctx))
 	}
 	var exit *ExitError
-	if err := Interrupted(caught, "x"); !errors.As(err, &exit) ||
+	if err := Interrupted(ctx, "x"); !errors.As(err, &exit) ||
 		exit.Code != ExitTerminate {
 		t.Errorf("%v", err)
 	}

@@ -250,7 +250,7 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 	if err := f.loadSeen(ctx, filter); err != nil {
 		return err
 	}
-	ctx, caught := cli.CatchSignals(ctx)
+	ctx = cli.CatchSignals(ctx)
 	r := newDedupRun(f, filter, inputs)
 	if err := r.write(ctx); errors.Is(err, syscall.EPIPE) {
 		return nil // whoever reads the output wants no more, as head
@@ -270,7 +270,7 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 			memory.Format(full.MemoryBytes), full.Distinct,
 			strings.ReplaceAll(memory.FormatUp(full.EnoughBytes), " ", ""), f.rightWhenFull())}
 	case r.ended != nil:
-		return cli.Interrupted(caught, "what was written is right")
+		return cli.Interrupted(ctx, "what was written is right")
 	}
 	return nil
 }

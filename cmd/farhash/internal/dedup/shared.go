@@ -62,7 +62,7 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 	if err := r.agree(ctx); err != nil { // then all know how many there were before, too
 		return err
 	}
-	ctx, caught := cli.CatchSignals(ctx)
+	ctx = cli.CatchSignals(ctx)
 	if err := r.write(ctx); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 			"full: %d distinct records; give a larger --mem or more hosts. %s",
 			filter.Distinct(), f.rightWhenFull())}
 	case r.ended != nil:
-		return cli.Interrupted(caught, "what was written is right")
+		return cli.Interrupted(ctx, "what was written is right")
 	case reasons&reasonInterrupted != 0:
 		return &cli.ExitError{Code: cli.ExitInterrupt} // another rank says so
 	}

@@ -74,7 +74,7 @@ const (
 // run tests everything and prints the findings. A signal ends it after the windows of the tests are
 // closed: one that was being made would stay in /dev/shm.
 func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
-	ctx, caught := cli.CatchSignals(ctx)
+	ctx = cli.CatchSignals(ctx)
 	r := Report{Program: cli.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	r.Add(kernel(ctx), available(), launcher())
 	here := Here()
@@ -86,7 +86,7 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 	r.Add(processes, probeMPI(ctx))
 	r.Add(probeUCX(ctx, here)...)
 	if ctx.Err() != nil {
-		return cli.Interrupted(caught, "nothing is reported")
+		return cli.Interrupted(ctx, "nothing is reported")
 	}
 	write := r.WriteText
 	if f.json {

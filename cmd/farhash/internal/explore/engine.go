@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -173,10 +172,10 @@ func (p *pace) pause(s diagram.Snapshot, now time.Time) time.Duration {
 }
 
 // exploreBoth runs both engines, and prints the first answer.
-func (f *exploreFlags) exploreBoth(ctx context.Context, caught func() os.Signal, net *petri.Net,
-	mem uint64, opts explore.Options, properties []property.Property) error {
-	b := &both{exploreFlags: f, ctx: ctx, caught: caught, net: net, mem: mem,
-		properties: properties, searched: make(chan struct{}), reached: make(chan struct{}),
+func (f *exploreFlags) exploreBoth(ctx context.Context, net *petri.Net, mem uint64,
+	opts explore.Options, properties []property.Property) error {
+	b := &both{exploreFlags: f, ctx: ctx, net: net, mem: mem, properties: properties,
+		searched: make(chan struct{}), reached: make(chan struct{}),
 		answers: f.stream(net, len(properties))}
 	b.pace = newPace(f.ranks, b.answers.show)
 	opts.Beside = mem / besideShare
@@ -200,7 +199,6 @@ func (f *exploreFlags) exploreBoth(ctx context.Context, caught func() os.Signal,
 type both struct {
 	*exploreFlags
 	ctx        context.Context
-	caught     func() os.Signal
 	net        *petri.Net
 	mem        uint64
 	properties []property.Property
@@ -220,7 +218,7 @@ type both struct {
 func (b *both) search(opts explore.Options) {
 	defer close(b.searched)
 	b.answers.show.planned = b.pace.plan
-	b.err = b.exploreFlags.search(b.searching, b.caught, b.net, opts, b.properties, b.answers,
+	b.err = b.exploreFlags.search(b.searching, b.net, opts, b.properties, b.answers,
 		func(a answer) error {
 			b.answer = &a
 			return nil
@@ -263,7 +261,7 @@ func (b *both) last() error {
 		}
 		err := b.printReached()
 		if err == nil && b.ctx.Err() != nil { // the search was to add to it
-			err = &cli.ExitError{Code: cli.InterruptCode(b.caught)}
+			err = &cli.ExitError{Code: cli.InterruptCode(b.ctx)}
 		}
 		return err
 	default:
@@ -309,7 +307,7 @@ func (b *both) printReached() error {
 	if err != nil {
 		return err
 	}
-	return b.finishSymbolic(b.ctx, b.caught, b.net, b.properties, printed, b.res, b.failure)
+	return b.finishSymbolic(b.ctx, b.net, b.properties, printed, b.res, b.failure)
 }
 
 // printSearched prints what the search has found.

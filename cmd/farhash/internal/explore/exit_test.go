@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -14,7 +15,6 @@ import (
 
 // TestExitFor: which exit code a result has.
 func TestExitFor(t *testing.T) {
-	signalled := func(s os.Signal) func() os.Signal { return func() os.Signal { return s } }
 	f := &exploreFlags{}
 	for _, c := range []struct {
 		res    explore.Result
@@ -43,9 +43,14 @@ func TestExitFor(t *testing.T) {
 	} {
 		code := 0
 		var exit *cli.ExitError
-		if err := f.exitFor(&c.res, signalled(c.caught)); errors.As(err, &exit) {
+		ctx, stop := context.WithCancelCause(t.Context())
+		if c.caught != nil {
+			stop(cli.Caught{Signal: c.caught})
+		}
+		if err := f.exitFor(ctx, &c.res); errors.As(err, &exit) {
 			code = exit.Code
 		}
+		stop(nil)
 		if code != c.code {
 			t.Errorf("%+v: exit code %d, want %d", c.res, code, c.code)
 		}

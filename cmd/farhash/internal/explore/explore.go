@@ -276,30 +276,29 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	ctx, caught := cli.CatchSignals(ctx)
+	ctx = cli.CatchSignals(ctx)
 	properties, err := f.asked.read(net)
 	if err != nil {
 		return err
 	}
-	if err := f.writeGraph(ctx, caught, net, launched); err != nil {
+	if err := f.writeGraph(ctx, net, launched); err != nil {
 		return err
 	}
 	switch {
 	case f.engine == engineSymbolic:
-		return f.exploreSymbolic(ctx, caught, net, opts.Mem, properties)
+		return f.exploreSymbolic(ctx, net, opts.Mem, properties)
 	case f.engine == engineAuto && !launched:
 		if mem, err := cli.Memory(opts.Mem); err == nil && mem/besideShare >= leastBeside {
-			return f.exploreBoth(ctx, caught, net, mem, opts, properties)
+			return f.exploreBoth(ctx, net, mem, opts, properties)
 		}
 	}
 	answers := f.stream(net, len(properties))
-	return f.search(ctx, caught, net, opts, properties, answers, answers.print)
+	return f.search(ctx, net, opts, properties, answers, answers.print)
 }
 
 // search searches the net, and has rank 0 pass on the answer.
-func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net *petri.Net,
-	opts explore.Options, properties []property.Property, answers *stream,
-	pass func(answer) error) error {
+func (f *exploreFlags) search(ctx context.Context, net *petri.Net, opts explore.Options,
+	properties []property.Property, answers *stream, pass func(answer) error) error {
 	var join []farhash.Option
 	if !f.direct {
 		join = append(join, farhash.OneSided())
@@ -330,7 +329,7 @@ func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net 
 			}
 		}
 		if err == nil {
-			err = f.exitFor(res, caught)
+			err = f.exitFor(ctx, res)
 		}
 		return err
 	}, join...)
@@ -339,7 +338,7 @@ func (f *exploreFlags) search(ctx context.Context, caught func() os.Signal, net 
 		return otherNet(other)
 	}
 	if errors.Is(err, context.Canceled) {
-		return cli.Interrupted(caught, "the search had not begun")
+		return cli.Interrupted(ctx, "the search had not begun")
 	}
 	return err
 }
@@ -388,7 +387,7 @@ func (f *exploreFlags) print(a answer) error {
 }
 
 // exitFor is the exit code that an incomplete result asks for.
-func (f *exploreFlags) exitFor(res *explore.Result, caught func() os.Signal) error {
+func (f *exploreFlags) exitFor(ctx context.Context, res *explore.Result) error {
 	reason, lost := res.Reason, ""
 	if res.Live != nil {
 		reason, lost = res.Live.Reason, res.Live.Detail
@@ -402,7 +401,7 @@ func (f *exploreFlags) exitFor(res *explore.Result, caught func() os.Signal) err
 	case reason == explore.MemoryFull, reason == explore.LimitReached:
 		return &cli.ExitError{Code: cli.ExitIncomplete}
 	case reason == explore.Interrupted:
-		return &cli.ExitError{Code: cli.InterruptCode(caught)}
+		return &cli.ExitError{Code: cli.InterruptCode(ctx)}
 	case reason == explore.RankLost && lost != "":
 		return &cli.ExitError{Code: cli.ExitLost, Err: errors.New("a rank was lost: " + lost)}
 	case reason == explore.RankLost:

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
@@ -14,8 +13,7 @@ import (
 )
 
 // writeGraph writes what --export asks for, before the search.
-func (f *exploreFlags) writeGraph(ctx context.Context, caught func() os.Signal, net *petri.Net,
-	launched bool) error {
+func (f *exploreFlags) writeGraph(ctx context.Context, net *petri.Net, launched bool) error {
 	switch {
 	case f.export.Path == "":
 		return nil
@@ -25,7 +23,7 @@ func (f *exploreFlags) writeGraph(ctx context.Context, caught func() os.Signal, 
 	err := markings(net).Write(ctx, f.export.Path, f.export.Most)
 	switch {
 	case ctx.Err() != nil:
-		return cli.Interrupted(caught, f.export.Path+" was not written")
+		return cli.Interrupted(ctx, f.export.Path+" was not written")
 	case err != nil:
 		return fmt.Errorf("--export: %w; --max-export sets it", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 
 	"github.com/farhash/farhash"
@@ -22,8 +21,8 @@ import (
 
 // exploreSymbolic explores a net as sets of markings, and has the rank that is first with the
 // answer print it. What has kept all ranks from it, rank 0 prints.
-func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Signal,
-	net *petri.Net, mem uint64, properties []property.Property) error {
+func (f *exploreFlags) exploreSymbolic(ctx context.Context, net *petri.Net, mem uint64,
+	properties []property.Property) error {
 	for _, p := range properties {
 		if p.Kind == property.Temporal { // on each rank: none of them could wait for an answer
 			return cli.Usage(fmt.Errorf("--engine symbolic: %w",
@@ -54,19 +53,19 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, caught func() os.Sig
 		case res == nil && err == nil: // another rank prints the answer
 			return nil
 		case errors.Is(err, diagram.ErrNoAnswer): // others say why
-			return noAnswer(ctx, caught)
+			return noAnswer(ctx)
 		}
 		f := *f
 		f.silent = res == nil && job.Rank() != 0
 		show.close()
-		return f.finishSymbolic(ctx, caught, net, properties, nil, res, err)
+		return f.finishSymbolic(ctx, net, properties, nil, res, err)
 	})
 }
 
 // noAnswer is the exit code of a rank that had no part in a search without an answer.
-func noAnswer(ctx context.Context, caught func() os.Signal) error {
+func noAnswer(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return &cli.ExitError{Code: cli.InterruptCode(caught)}
+		return &cli.ExitError{Code: cli.InterruptCode(ctx)}
 	}
 	return &cli.ExitError{Code: cli.ExitIncomplete}
 }
@@ -82,8 +81,8 @@ func memoryOfRank(share diagram.Share, mem uint64) (uint64, error) {
 }
 
 // finishSymbolic prints a result, or what has kept from it. What is printed already is not in it.
-func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Signal,
-	net *petri.Net, properties []property.Property, printed map[string]bool, res *diagram.Result,
+func (f *exploreFlags) finishSymbolic(ctx context.Context, net *petri.Net,
+	properties []property.Property, printed map[string]bool, res *diagram.Result,
 	err error) error {
 	a := answer{printed: printed, Model: net.Name, Places: len(net.Places),
 		Transitions: len(net.Transitions), Engine: engineSymbolic}
@@ -94,7 +93,7 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 		return cli.Usage(fmt.Errorf("--engine symbolic: %w", err))
 	case err != nil && ctx.Err() != nil, // another rank may have had memory left
 		errors.Is(err, diagram.ErrInterrupted):
-		a.Reason, code = string(explore.Interrupted), cli.InterruptCode(caught)
+		a.Reason, code = string(explore.Interrupted), cli.InterruptCode(ctx)
 	case errors.As(err, &full):
 		a.Reason, code = string(explore.MemoryFull), cli.ExitIncomplete
 		a.detail = noteNodes(net, full)
@@ -109,7 +108,7 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, caught func() os.Sign
 	case a.full:
 		code = cli.ExitIncomplete
 	case a.TracesCut:
-		code = cli.InterruptCode(caught)
+		code = cli.InterruptCode(ctx)
 	}
 	out, err := cli.Stdout()
 	if err != nil {

@@ -56,7 +56,6 @@ func TestFinishSymbolic(t *testing.T) {
 	net := &petri.Net{Name: "n"}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	caught := func() os.Signal { return os.Interrupt }
 	properties := []property.Property{{Name: "P"}}
 	res := func(cut error) *diagram.Result {
 		return &diagram.Result{States: big.NewInt(1), Deadlocks: big.NewInt(0), TracesCut: cut}
@@ -85,7 +84,7 @@ func TestFinishSymbolic(t *testing.T) {
 		stdout := os.Stdout
 		os.Stdout = file
 		f := &exploreFlags{json: cli.JSONObject}
-		err = f.finishSymbolic(c.ctx, caught, net, properties, nil, c.res, c.err)
+		err = f.finishSymbolic(c.ctx, net, properties, nil, c.res, c.err)
 		os.Stdout = stdout
 		code := 0
 		if exit := (*cli.ExitError)(nil); errors.As(err, &exit) {
@@ -151,13 +150,12 @@ func TestSymbolicRefusesPaths(t *testing.T) {
 
 // A rank that had no part in a search which found no answer does not end as if there were one.
 func TestNoAnswer(t *testing.T) {
-	stopped, stop := context.WithCancel(t.Context())
-	stop()
-	signal := func() os.Signal { return syscall.SIGTERM }
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(cli.Caught{Signal: syscall.SIGTERM})
 	for ctx, want := range map[context.Context]int{t.Context(): cli.ExitIncomplete,
 		stopped: cli.ExitTerminate} {
 		exit := (*cli.ExitError)(nil)
-		if err := noAnswer(ctx, signal); !errors.As(err, &exit) || exit.Code != want {
+		if err := noAnswer(ctx); !errors.As(err, &exit) || exit.Code != want {
 			t.Errorf("%v, want exit code %d", err, want)
 		}
 	}

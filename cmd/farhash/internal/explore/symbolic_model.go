@@ -146,7 +146,7 @@ func (f *modelFileFlags) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	ctx, caught := cli.CatchSignals(ctx) // until here a signal ends the program
+	ctx = cli.CatchSignals(ctx) // until here a signal ends the program
 	if !f.quiet {
 		strategy := f.strategy
 		if strategy == "" {
@@ -165,7 +165,7 @@ func (f *modelFileFlags) run(ctx context.Context, path string) error {
 		a.detail = fmt.Sprintf(": %s in use; give more by --mem",
 			plural.Of(int(full.Nodes), "node"))
 	case err != nil && ctx.Err() != nil:
-		a.Reason, code = string(explore.Interrupted), cli.InterruptCode(caught)
+		a.Reason, code = string(explore.Interrupted), cli.InterruptCode(ctx)
 	case err != nil:
 		return fmt.Errorf("%s: %w", path, err)
 	default:

@@ -82,7 +82,7 @@ and, where a table could not be opened, error.`,
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			ctx, _ := cli.CatchSignals(cmd.Context())
+			ctx := cli.CatchSignals(cmd.Context())
 			return listTables(ctx, dir, asJSON, anyOwner, os.Stdout)
 		},
 	}
@@ -168,7 +168,7 @@ The exit code is 0 if nothing is broken.`,
 		Example: `  farhash check sessions
   farhash check /var/cache/app/results`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			ctx, _ := cli.CatchSignals(cmd.Context())
+			ctx := cli.CatchSignals(cmd.Context())
 			return checkTable(ctx, names[0], anyOwner, os.Stdout)
 		},
 	}
