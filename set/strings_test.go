@@ -283,8 +283,8 @@ func TestRunsAreJoined(t *testing.T) {
 	}
 }
 
-// A run is compared with the last ones alone, however many there are: a put gives one back, and must
-// not look at all that is left of others.
+// A run is compared with the last ones alone, however many there are: a put gives one back, and
+// must not look at all that is left of others.
 func TestFewRunsAreSeen(t *testing.T) {
 	a := arenas{grain: 1}
 	var runs []Ref
