@@ -181,20 +181,12 @@ func (w *worker) describe(ctx context.Context) ([]byte, error) {
 	c := checkpoint{Kind: w.checkpointKind(), Model: w.opts.ModelID,
 		StateWords: w.model.StateWords(), Order: w.opts.Order, Level: w.level,
 		ElapsedMillis: time.Since(w.started).Milliseconds()}
-	for _, sum := range []struct {
-		cell int
-		to   *uint64
-	}{
-		{cellCreated, &c.Created[0]}, {cellCreated + 1, &c.Created[1]},
-		{cellDone, &c.Done[0]}, {cellDone + 1, &c.Done[1]},
-		{cellArcs, &c.Arcs}, {cellDeadlocks, &c.Deadlocks},
-	} {
-		var err error
-		if *sum.to, err = w.control.Sum(ctx, sum.cell); err != nil {
-			return nil, err
-		}
+	sums, _, err := w.control.counts(ctx, nobody)
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	c.Created, c.Done = [2]uint64(sums[cellCreated:]), [2]uint64(sums[cellDone:])
+	c.Arcs, c.Deadlocks = sums[cellArcs], sums[cellDeadlocks]
 	if c.Level, err = w.control.Load(ctx, 0, cellLevel); err != nil {
 		return nil, err
 	}

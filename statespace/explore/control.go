@@ -41,11 +41,7 @@ const (
 	cellLoaded    // states that this rank has taken from a checkpoint
 	cellWaiting   // how many of these wait for the present level, and then for the next one
 	_
-	cellProcess // a number that differs between processes
-	cellProgram // bytes that this rank takes beside its part of the budget
-	cellPeak    // most bytes that its process has taken so far, if it is the first one there
-	cellRoom    // bytes that windows may take on its host
-	cellShared  // two banks: two words that the ranks compare, and why the rank has failed
+	cellShared // two banks: two words that the ranks compare, and why the rank has failed
 
 	sharedWords = 3
 )
@@ -54,7 +50,6 @@ const (
 const (
 	cellLevel      = 24 + iota // the level being expanded, or levelEnd
 	cellCommand                // see command
-	cellMem                    // bytes that the whole search may use
 	cellTables                 // pages of the two tables
 	cellPeakTables             // most bytes of the tables so far
 
@@ -368,6 +363,14 @@ func (s *search) sharePair(ctx context.Context, first, second uint64, failure er
 		return nil, nil, err
 	}
 	return firsts, seconds, nil
+}
+
+// sum adds up the words of all ranks.
+func sum(words []uint64) (total uint64) {
+	for _, word := range words {
+		total += word
+	}
+	return total
 }
 
 // stopReason is why all ranks stop before the end.

@@ -151,20 +151,7 @@ func (l *liveness) lastLeft(ctx context.Context) (*place, error) {
 			mine = l.worker.log.at(i)
 		}
 	}
-	word, task := uint64(0), uint64(0)
-	if mine != nil {
-		word, task = mine.level+1, mine.task
-	}
-	levels, err := l.share(ctx, word, nil)
-	if err != nil {
-		return nil, err
-	}
-	tasks, err := l.share(ctx, task, nil)
-	if err != nil {
-		return nil, err
-	}
-	highest := slices.Max(levels)
-	return &place{tasks[slices.Index(levels, highest)], highest - 1}, nil
+	return l.agreed(ctx, mine, func(level, than uint64) bool { return level > than })
 }
 
 // searchFrom finds out whether all the findings are reached from a state. If not that is the
@@ -190,7 +177,8 @@ func (l *liveness) searchFrom(ctx, uncancelled context.Context, from *place) err
 	case missing < 0:
 		return nil
 	case res.Complete:
-		if l.isInitial(state) {
+		if slices.ContainsFunc(slices.Collect(slices.Chunk(l.initial, l.words)),
+			func(first []uint64) bool { return slices.Equal(first, state) }) {
 			from.level = 0 // the log has initial states at level 1
 		}
 		l.Known, l.Finding, l.stranded = true, l.opts.Live[missing], from
@@ -201,15 +189,6 @@ func (l *liveness) searchFrom(ctx, uncancelled context.Context, from *place) err
 		l.loss, l.lost = errors.New(res.Detail), res.Lost
 	}
 	return l.unknown(res.Reason, res.Detail)
-}
-
-func (l *liveness) isInitial(state []uint64) bool {
-	for first := range slices.Chunk(l.initial, l.words) {
-		if slices.Equal(first, state) {
-			return true
-		}
-	}
-	return false
 }
 
 // startedAt is a model that begins with another state, and is decided when all of some findings

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
@@ -73,8 +74,7 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 	if whole {
 		mem = max(mem, minMem) // reserve refuses too little
 	}
-	s.budget, err = shareBudget(ctx, s.control, mem, rma.Room(s.job), s.job.Barrier)
-	if err != nil {
+	if s.budget, err = s.shareBudget(ctx, mem, rma.Room(s.job)); err != nil {
 		return err
 	}
 	if whole {
@@ -93,21 +93,14 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 // fitWindows has a search use no more of the memory that it was given than windows have room for,
 // on all hosts, and says so. Collective.
 func (s *search) fitWindows(ctx context.Context) error {
-	room := rma.Room(s.job)
-	if err := s.control.set(ctx, cellRoom, room); err != nil {
-		return err
-	}
-	if err := s.job.Barrier(ctx); err != nil {
+	rooms, err := s.share(ctx, rma.Room(s.job), nil)
+	if err != nil {
 		return err
 	}
 	hosts, total := map[string]bool{}, 0.0
-	for rank := range s.job.Size() {
+	for rank, here := range rooms {
 		if s.hosts != nil && hosts[s.hosts[rank]] || s.hosts == nil && rank > 0 {
 			continue
-		}
-		here, err := s.control.Load(ctx, rank, cellRoom)
-		if err != nil {
-			return err
 		}
 		if total += float64(here); s.hosts != nil {
 			hosts[s.hosts[rank]] = true
@@ -174,25 +167,16 @@ func (b *budget) divide(tables, lists float64, taskWords int) {
 
 // shareBudget gives every rank the budget of rank 0, which may have found another amount
 // of available memory.
-func shareBudget(ctx context.Context, c *control, mem, room uint64,
-	barrier func(context.Context) error) (*budget, error) {
-	b, err := newBudget(mem, room, c.ranks)
+func (s *search) shareBudget(ctx context.Context, mem, room uint64) (*budget, error) {
+	b, failure := newBudget(mem, room, s.job.Size())
+	if failure == nil {
+		mem = b.mem
+	}
+	mems, err := s.share(ctx, mem, failure)
 	if err != nil {
 		return nil, err
 	}
-	if c.rank == 0 {
-		if err := c.Store(ctx, 0, cellMem, b.mem); err != nil {
-			return nil, err
-		}
-	}
-	if err := barrier(ctx); err != nil {
-		return nil, err
-	}
-	shared, err := c.Load(ctx, 0, cellMem)
-	if err != nil {
-		return nil, err
-	}
-	return newBudget(shared, math.MaxUint64, c.ranks)
+	return newBudget(mems[0], math.MaxUint64, s.job.Size())
 }
 
 // newBudget divides mem between states and the program; 0 is a share of the available memory.
@@ -229,22 +213,12 @@ func (s *search) reserveProgram(ctx context.Context) error {
 	b := buffersFor(s.hosts != nil, s.job.Size(), s.words)
 	mine := rankBytes + b.bytes(s.words, s.taskWords, s.spare) +
 		exchangeBytes(s.taskWords, s.offered()) - exchangeBytes(1, 1)
-	if err := s.control.set(ctx, cellProcess, process); err != nil {
+	processes, err := s.share(ctx, process, nil)
+	if err != nil {
 		return err
-	}
-	if err := s.job.Barrier(ctx); err != nil {
-		return err
-	}
-	first := true // of the ranks of this process
-	for rank := 0; rank < s.job.Rank() && first; rank++ {
-		other, err := s.control.Load(ctx, rank, cellProcess)
-		if err != nil {
-			return err
-		}
-		first = other != process
 	}
 	peak := uint64(0)
-	if first {
+	if !slices.Contains(processes[:s.job.Rank()], process) { // it is the first rank of its process
 		debug.FreeOSMemory() // of what the net and the model were made
 		now, most, err := memory.Resident()
 		if err != nil {
@@ -252,23 +226,11 @@ func (s *search) reserveProgram(ctx context.Context) error {
 		}
 		mine, peak = mine+now+processBytes, most
 	}
-	if err := s.control.set(ctx, cellProgram, mine); err != nil {
-		return err
-	}
-	if err := s.control.set(ctx, cellPeak, peak); err != nil {
-		return err
-	}
-	if err := s.job.Barrier(ctx); err != nil {
-		return err
-	}
-	program, err := s.control.Sum(ctx, cellProgram)
+	programs, peaks, err := s.sharePair(ctx, mine, peak, nil)
 	if err != nil {
 		return err
 	}
-	if peak, err = s.control.Sum(ctx, cellPeak); err != nil {
-		return err
-	}
-	return s.budget.reserve(program, peak)
+	return s.budget.reserve(sum(programs), sum(peaks))
 }
 
 // leave takes what the program needs out of what is for states, with what the system needs to map

@@ -221,7 +221,8 @@ func TestSharedBudget(t *testing.T) {
 			if own != 0 {
 				own += uint64(job.Rank()) << 20
 			}
-			b, err := shareBudget(t.Context(), c, own, math.MaxUint64, job.Barrier)
+			s := &search{job: job, control: c}
+			b, err := s.shareBudget(t.Context(), own, math.MaxUint64)
 			if err == nil {
 				mems[job.Rank()] = b.mem
 			}

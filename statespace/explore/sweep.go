@@ -47,10 +47,7 @@ func (s *sweeper) taken(ctx context.Context, more uint64, failure error) (bytes,
 		more, failure = more+tables, err
 	}
 	ofBytes, ofStates, err := s.sharePair(ctx, more, uint64(log.n), failure)
-	for rank := range ofBytes {
-		bytes, states = bytes+ofBytes[rank], states+ofStates[rank]
-	}
-	return bytes, states, err
+	return sum(ofBytes), sum(ofStates), err
 }
 
 // tooLittle says that the memory is not enough, as so many bytes are needed for states.

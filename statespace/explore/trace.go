@@ -92,25 +92,24 @@ func (s *search) peak(ctx, uncancelled context.Context, target int, res *Result)
 		res.TracesCut = cut
 		return nil, err
 	}
-	mine := place{}
-	if first != nil {
-		mine = place{task: first.task, level: first.level + 1}
+	return s.agreed(uncancelled, first, func(level, than uint64) bool { return level < than })
+}
+
+// agreed is one of the places that ranks have, nil if none has any: that of the lowest rank, unless
+// another one's level comes before it. Collective.
+func (s *search) agreed(ctx context.Context, mine *place,
+	before func(level, than uint64) bool) (at *place, err error) {
+	level, task := uint64(0), uint64(0)
+	if mine != nil {
+		level, task = mine.level+1, mine.task
 	}
-	levels, err := s.share(uncancelled, mine.level, nil)
-	if err != nil {
-		return nil, err
-	}
-	tasks, err := s.share(uncancelled, mine.task, nil)
-	if err != nil {
-		return nil, err
-	}
-	var at *place
+	levels, tasks, err := s.sharePair(ctx, level, task, nil)
 	for rank, level := range levels {
-		if level > 0 && (at == nil || level-1 < at.level) {
-			at = &place{task: tasks[rank], level: level - 1}
+		if level > 0 && (at == nil || before(level-1, at.level)) {
+			at = &place{tasks[rank], level - 1}
 		}
 	}
-	return at, nil
+	return at, err
 }
 
 // firstPeak is the first state of this rank's log, and on rank 0 of the initial states, that shows

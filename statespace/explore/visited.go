@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/bits"
 	"unsafe"
 
@@ -433,9 +434,14 @@ func refsOf(tasks []uint64) []set.Ref {
 }
 
 func (v *elementSet) each(ctx context.Context, use func(state []byte) error) error {
-	for element, err := range v.s.Local(ctx) {
+	return useEach(v.s.Local(ctx), use)
+}
+
+// useEach calls use until there is an error.
+func useEach[T any](all iter.Seq2[T, error], use func(T) error) error {
+	for state, err := range all {
 		if err == nil {
-			err = use(element)
+			err = use(state)
 		}
 		if err != nil {
 			return err
@@ -473,15 +479,7 @@ func (v *wordSet) load(_ context.Context, tasks, states []uint64) error {
 }
 
 func (v *wordSet) each(ctx context.Context, use func(state []byte) error) error {
-	for word, err := range v.s.Local(ctx) {
-		if err == nil {
-			err = use(bytesOf([]uint64{word}))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return useEach(v.s.Local(ctx), func(word uint64) error { return use(bytesOf([]uint64{word})) })
 }
 
 func (v *wordSet) leave(ctx context.Context) error {
