@@ -5,22 +5,23 @@ import (
 	"slices"
 )
 
-// arcs are the arcs from the states of a log, as far as there is memory for them: from the first
-// states on. Where all of them are, so are the states of the log that lead to one of it.
+// arcs remembers the arcs from the states of a log: from the first states on, as long as there is
+// memory. If it has the arcs of all states, it can find the states of the log that lead to a state.
 type arcs struct {
-	to     *levelLog // successors, one state after the other: numbers, with the marks above them
-	begins *levelLog // by state: where its successors begin
-	room   uint64    // bytes that may still be taken
+	to     *levelLog // the successors of one state after the other; see numberBits
+	begins *levelLog // where the successors of each state begin in to
+	room   uint64    // bytes that arcs may still take
 	full   bool      // nothing more is added
 
-	marks    []uint64 // that arcs have, each once
-	ordinals map[uint64]uint64
+	marks    []uint64          // the marks that arcs have, each once
+	ordinals map[uint64]uint64 // where marks has each of them
 
-	places []uint32 // by number, from 1 on: of the states of the log, then of states of other logs
-	known  int      // how many states have places
-
-	before       []uint32 // states of the log that lead to one, by its place; nil if not known
-	beforeBegins []uint32 // by place: where they begin; the end follows
+	// A state has a place if it is in the log, an arc leads to it, or it is an initial state. A
+	// state of the log has the same place here and there; the others follow.
+	places       []uint32 // the place of each number, plus 1; 0: it has none
+	known        int      // how many states have places
+	before       []uint32 // the states of the log that lead to each place; nil if not known
+	beforeBegins []uint32 // where those of each place begin in before; the last entry is the end
 }
 
 // An arc is a number below 1<<numberBits, and above it the ordinal of its marks.
@@ -60,7 +61,7 @@ func (a *arcs) add(i int, numbers, marks []uint64) {
 	}
 }
 
-// ordinal is where marks has some.
+// ordinal says where marks has the marks of an arc.
 func (a *arcs) ordinal(marks uint64) uint64 {
 	ordinal, known := a.ordinals[marks]
 	if !known {
@@ -96,8 +97,8 @@ func (a *arcs) span(i int) (begin, end int) {
 	return int(a.begins.task(i)), end
 }
 
-// reverse finds for each state which ones of a log lead there, if all arcs from the log are known
-// and there is memory. First states have places as well.
+// reverse finds for each place the states of the log that lead there, if the arcs of all states are
+// known and there is memory.
 func (a *arcs) reverse(log *levelLog, first []uint64) {
 	most := uint64(a.to.n + log.n + len(first)) // places
 	if a.states() < log.n || most >= 1<<31 || !a.findPlaces(log, first) {
@@ -132,8 +133,7 @@ func (a *arcs) leading(place int) []uint32 {
 	return a.before[a.beforeBegins[place]:a.beforeBegins[place+1]]
 }
 
-// findPlaces gives places to the states of a log, to those that arcs lead to and to first ones, if
-// there is memory.
+// findPlaces gives states their places, and reports whether there is memory for them.
 func (a *arcs) findPlaces(log *levelLog, first []uint64) bool {
 	most := slices.Max(first)
 	for i := range log.n {
@@ -166,11 +166,11 @@ func (a *arcs) findPlaces(log *levelLog, first []uint64) bool {
 	return true
 }
 
-// number is where an arc leads to, and place the place of that, from 1 on.
+// number is the number of the state that an arc leads to, and place is its place plus 1.
 func (a *arcs) number(k int) uint64 { return a.to.task(k) & (1<<numberBits - 1) }
 func (a *arcs) place(k int) uint32  { return a.places[a.number(k)] }
 
-// placeOf is the place of a number; it is negative if it has none.
+// placeOf is the place of a number, negative if it has none.
 func (a *arcs) placeOf(number uint64) int {
 	if number >= uint64(len(a.places)) {
 		return -1

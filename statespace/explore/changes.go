@@ -9,24 +9,24 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// changes are lists of states by which ranks tell each other, after each sweep, which words they
-// have changed. A change is a number, and the words if some rank cannot address them all. Then the
-// ranks have copies of the words of their states and of those that their arcs lead to. They work on
-// these, and the window has what was published.
+// changes are lists by which the ranks tell each other, after each sweep, the states whose words
+// they have changed. A change is the number of a state. If some rank cannot address all words, the
+// words follow the number, and each rank has copies of the words of its states and of the states
+// that its arcs lead to. It works on the copies, and the window of words has what was published.
 type changes struct {
 	window rma.Window // the list of each rank
 	stride int        // words of a change
-	list   []uint64   // of this rank
+	list   []uint64   // the list of this rank, as it is made
 	noted  []uint64   // a bit for each state of the log: it is in the next list
 
 	arcs  *arcs
 	work  *worklist // of the next sweep
-	known []uint64  // copies, by places; nil if there are none
-	width int
+	known []uint64  // the copies, by places; nil if there are none
+	width int       // words of a state
 
-	buf   rma.Buf // for lists that are not addressable, in pieces
-	piece int     // words
-	sizes []int   // of the pieces in flight
+	buf   rma.Buf // the pieces in flight of lists that are not addressable
+	piece int     // words of a piece
+	sizes []int   // words of each piece that is read
 }
 
 // Pieces of lists that are in flight together, and about how many words one has.
@@ -51,9 +51,20 @@ func (s *States) follow(ctx context.Context) error {
 	if s.remote {
 		c.stride += s.width
 	}
-	most, room, err := s.listed(ctx)
-	if err != nil || room < 8*most*uint64(c.stride) {
+	room := uint64(0) // bytes that this rank has for a list
+	if s.arcs.before != nil {
+		room = s.arcs.room
+	}
+	if s.remote {
+		room -= min(room, 8*uint64(s.arcs.known*(s.width+1)+listPieces*(pieceWords+s.width)))
+	}
+	states, rooms, err := s.sharePair(ctx, uint64(s.mine.n), room, nil)
+	if err != nil {
 		return err
+	}
+	most := slices.Max(states) // changes in a list
+	if slices.Min(rooms) < 8*most*uint64(c.stride) {
+		return nil
 	}
 	c.window, err = s.job.NewWindow(ctx, rma.Spec{Name: "explore: changes of words",
 		Words: max(1, int(most)*c.stride)})
@@ -66,21 +77,6 @@ func (s *States) follow(ctx context.Context) error {
 	s.changes = c
 	_, err = s.share(ctx, 0, err)
 	return err
-}
-
-// listed finds how many states a list may have, and how many bytes each rank has for its own.
-func (s *States) listed(ctx context.Context) (most, room uint64, err error) {
-	if s.arcs.before != nil {
-		room = s.arcs.room
-	}
-	if s.remote {
-		room -= min(room, 8*uint64(s.arcs.known*(s.width+1)+listPieces*(pieceWords+s.width)))
-	}
-	states, rooms, err := s.sharePair(ctx, uint64(s.mine.n), room, nil)
-	if err != nil {
-		return 0, 0, err
-	}
-	return slices.Max(states), slices.Min(rooms), nil
 }
 
 // copyWords makes the copies.

@@ -108,7 +108,6 @@ func (s *search) answerAfter(ctx, uncancelled context.Context, res *Result) erro
 	}
 	err = errors.Join(err, ignoreLost(all.close()))
 	res.Swept.Elapsed = time.Since(begun)
-
 	return err
 }
 
@@ -202,30 +201,24 @@ func (s *States) number(ctx context.Context, failure error) error {
 		return err
 	}
 	s.first = make([]uint64, len(s.search.initial)/s.words)
-	failure = s.visited.names(s.search.initial, s.first)
-	if failure == nil {
-		failure = s.numbered(s.first)
-	}
-	_, err = s.share(ctx, 0, failure)
+	_, err = s.share(ctx, 0, s.numbersOf(s.search.initial, s.first))
 	return err
 }
 
 // numberMine numbers the states of the log.
 func (s *States) numberMine() error {
 	s.mine = newLevelLog()
-	log := s.worker.log
-	for i := 0; i < log.n; {
-		s.names = s.names[:0]
-		for ; i < log.n && len(s.names) < s.full; i++ {
-			s.names = append(s.names, log.task(i))
-		}
-		if s.numbers != nil {
-			if _, err := s.lookUp(s.names); err != nil {
-				return err
+	for _, chunk := range s.worker.log.chunks {
+		for names := range slices.Chunk(chunk, s.full) {
+			s.names = append(s.names[:0], names...)
+			if s.numbers != nil {
+				if _, err := s.lookUp(s.names); err != nil {
+					return err
+				}
 			}
-		}
-		for _, number := range s.names {
-			s.mine.add(number)
+			for _, number := range s.names {
+				s.mine.add(number)
+			}
 		}
 	}
 	return nil
@@ -233,7 +226,7 @@ func (s *States) numberMine() error {
 
 // lookUp replaces names by numbers. It reports whether one is new.
 func (n *numbering) lookUp(names []uint64) (fresh bool, err error) {
-	n.found = slices.Grow(n.found[:0], len(names))[:len(names)]
+	n.found = grown(n.found, len(names))
 	err = n.numbers.FindOrPutRefs(bytesOf(slices.Clone(names)), n.found, refsOf(names))
 	return slices.Contains(n.found, set.Inserted), err
 }
@@ -252,6 +245,14 @@ func (n *numbering) numbered(names []uint64) error {
 		err = errOtherSuccessors
 	}
 	return err
+}
+
+// numbersOf stores the numbers of states.
+func (s *States) numbersOf(states, numbers []uint64) error {
+	if err := s.visited.names(states, numbers); err != nil {
+		return err
+	}
+	return s.numbered(numbers)
 }
 
 // place is where the words of a state are.
@@ -288,7 +289,7 @@ func (w *wordWindow) read(ctx context.Context, numbers, words []uint64) error {
 	return w.land(ctx, words)
 }
 
-// land waits for what is in flight. What was read are words of states.
+// land waits for all that is in flight. Words that were read go where words has their states.
 func (w *wordWindow) land(ctx context.Context, words []uint64) error {
 	if len(w.flights) == 0 {
 		return nil
@@ -350,20 +351,21 @@ func equalShared(shared, words []uint64) bool {
 	return true
 }
 
-// Sweep visits each open state once, on the rank that has logged it. It returns which bits visitors
-// have returned anywhere, and then the words of the initial states. Sweeps take turns in direction,
-// as what is known about a state may follow from its successors. Collective.
+// Sweep visits each open state once, on the rank that has logged it. It returns the bits that
+// visits have returned on any rank, and the words that the initial states have after the sweep. A
+// sweep goes through the logs upwards if the one before it went downwards, because what a visitor
+// knows about a state may follow from its successors. Collective.
 func (s *States) Sweep(ctx context.Context, v Visitor) (changed uint64, initial []uint64,
 	err error) {
 	return s.sweepFor(ctx, v, false, false)
 }
 
-// SweepWords is Sweep for visitors that do without State and Next: these are nil where arcs are
-// remembered from a Sweep of all states. A visit returns bits only if it has changed words. Then
-// states that lead there are visited again, where these are remembered. A sweep that repeats the
-// one before, with a visitor that is as it was and words that only visits have changed, visits the
-// states alone whose successors have changed at other ranks. If there would be none in another one,
-// no bits are returned.
+// SweepWords is Sweep for visitors that do without State and Next. Both are nil if the arcs of the
+// state are remembered from a Sweep. A visit must return bits only if it has changed words. Then,
+// if all arcs of the rank are remembered, the rank visits the states again that lead to this one.
+// A sweep repeats the one before it if the visitor is the same, and only visits have changed words
+// since. It visits the states alone that have a successor which another rank has changed. If a
+// further sweep would visit nothing, this one returns no bits.
 func (s *States) SweepWords(ctx context.Context, v Visitor, repeats bool) (changed uint64,
 	initial []uint64, err error) {
 	return s.sweepFor(ctx, v, true, repeats)
@@ -382,7 +384,8 @@ func (s *States) sweepFor(ctx context.Context, v Visitor, words, repeats bool) (
 	return s.summed(uncancelled, changed, failure)
 }
 
-// summed is what all ranks have found out, and tells them what this rank has changed.
+// summed ends a sweep: ranks tell each other which states they have changed, and each gets the bits
+// of all ranks and the words of the initial states.
 func (s *States) summed(ctx context.Context, changed uint64, failure error) (sum uint64,
 	initial []uint64, err error) {
 	told := uint64(0)
@@ -617,10 +620,7 @@ func (s *States) Look(ctx context.Context, state []uint64) (at Visit, err error)
 		return at, err
 	}
 	numbers := make([]uint64, len(all)/n)
-	if err := s.visited.names(all, numbers); err != nil {
-		return at, err
-	}
-	if err := s.numbered(numbers); err != nil {
+	if err := s.numbersOf(all, numbers); err != nil {
 		return at, err
 	}
 	words := make([]uint64, len(numbers)*s.width)
