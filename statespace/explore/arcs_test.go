@@ -173,6 +173,9 @@ func TestArcsAreFollowed(t *testing.T) {
 			}
 			v.words, v.visits = true, 0
 			_, words, err := states.SweepWords(ctx, v, false)
+			if err != nil {
+				return err
+			}
 			if words[0] != 7 || uint64(v.visits) > c.most || v.failed != "" {
 				t.Errorf("%d visits of %d states, %q: %v", v.visits, n, v.failed, words)
 			}
