@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/statespace/explore"
@@ -29,72 +29,63 @@ const (
 
 var engines = []string{engineAuto, engineExplicit, engineSymbolic}
 
-// explicitOnly are the flags of explore that the symbolic engine does not have, and --trace: its
-// traces are not shortest ones.
-var explicitOnly = []string{"trace", "order", "checkpoint", "every", "resume", "encoding",
-	"access", "direct", "check", "max-depth", "max-states", "html", "coverage"}
+// explicitOnly are the flags that only the explicit engine has.
+var explicitOnly = []string{"order", "checkpoint", "every", "resume", "encoding", "access",
+	"direct", "check", "max-depth", "max-states", "html", "coverage"}
 
-// checkEngine refuses flags that the engine does not have. Auto is explicit where a flag asks for
-// what only that has.
-func (f *exploreFlags) checkEngine(cmd *cobra.Command) error {
-	if !slices.Contains(engines, f.engine) {
-		return fmt.Errorf("--engine must be auto, explicit or symbolic, not %q", f.engine)
+// resolveEngine returns the engine that flags ask for. Auto becomes explicit if one of explicitOnly
+// is given, or --trace, because the symbolic engine finds traces that are not the shortest.
+func resolveEngine(engine string, flags *pflag.FlagSet) (string, error) {
+	given := slices.IndexFunc(explicitOnly, flags.Changed)
+	switch {
+	case !slices.Contains(engines, engine):
+		return engine, fmt.Errorf("--engine must be auto, explicit or symbolic, not %q", engine)
+	case engine == engineAuto && (given >= 0 || flags.Changed("trace")):
+		return engineExplicit, nil
+	case engine != engineSymbolic || given < 0:
+		return engine, nil
+	case explicitOnly[given] == "coverage":
+		return engine, errors.New("--engine symbolic and --coverage exclude each other: sets of " +
+			"markings do not count firings; --examination QuasiLiveness says whether each " +
+			"transition can fire")
 	}
-	if f.engine == engineExplicit {
-		return nil
-	}
-	for _, name := range explicitOnly {
-		switch {
-		case !cmd.Flags().Changed(name):
-		case f.engine == engineAuto:
-			f.engine = engineExplicit
-			return nil
-		case name == "trace":
-		case name == "coverage":
-			return errors.New("--engine symbolic and --coverage exclude each other: sets of " +
-				"markings do not count firings; --examination QuasiLiveness says whether each " +
-				"transition can fire")
-		default:
-			return fmt.Errorf("--engine symbolic and --%s exclude each other: sets of markings "+
-				"are stored by one rank, and have no levels", name)
-		}
-	}
-	return nil
+	return engine, fmt.Errorf("--engine symbolic and --%s exclude each other: sets of markings "+
+		"are stored by one rank, and have no levels", explicitOnly[given])
 }
 
 // How both engines run at the same time.
 const (
-	// besideShare is the part of the memory, one in so many, that the symbolic engine gets beside a
-	// search, and leastBeside the least with which it begins.
+	// The symbolic engine beside a search gets one in besideShare bytes of the memory. It begins if
+	// these are leastBeside bytes or more.
 	besideShare = 16
 	leastBeside = 32 << 20
-	// besideBegin and besideTime are what its strategies may cost the search: a time at once, and
-	// a part of all time.
+	// Its strategies may cost the search besideBegin at once, and then the part besideTime of the
+	// time.
 	besideBegin = 100 * time.Millisecond
 	besideTime  = 0.02
 	strategies  = 2
-	// fastRank is how many markings a rank finds in a second at most.
+	// A rank finds at most fastRank markings in a second.
 	fastRank = 5e6
-	// fewStates are found by a search at once: its answer counts, which has the depth.
+	// A search finds fewStates at once. Its answer then counts, because it has the depth.
 	fewStates = 1 << 20
 )
 
 // errBeaten ends the engine that the other one has beaten.
 var errBeaten = errors.New("the other engine has found the answer")
 
-// pace has the symbolic engine pause, so that the search beside it is not slowed down.
+// pace pauses the symbolic engine, so that it does not slow down the search beside it.
 type pace struct {
 	begin  time.Time
-	cores  float64 // that a strategy takes from the search
+	cores  float64 // A strategy takes this part of the search's processors.
 	ranks  float64
-	states *big.Int      // that the search has memory for, twice as many as planned; nil: not known
-	over   func()        // called once it is known that the search cannot find all markings
-	free   chan struct{} // closed when strategies need not pause any more
+	states *big.Int      // The search has memory for twice the planned number. nil: not known.
+	over   func()        // It is called when the search is known not to find all markings.
+	free   chan struct{} // It is closed when strategies pause no more.
 	show   *display
 
 	mu     sync.Mutex
-	before time.Duration // that a strategy ran before the search had begun
-	least  *big.Int      // states, by any strategy
+	before time.Duration // A strategy ran this long before the search had begun.
+	least  *big.Int      // A strategy has found this number of states.
 	once   sync.Once
 }
 
@@ -126,7 +117,7 @@ func (p *pace) fits(states *big.Int) bool {
 	return p.states == nil || states.Cmp(p.states) <= 0
 }
 
-// hold has a strategy pause that has run for longer than it may.
+// hold pauses a strategy that has run for longer than it may.
 func (p *pace) hold(ctx context.Context, s diagram.Snapshot) {
 	p.show.sets(s)
 	select {
@@ -150,8 +141,9 @@ func (p *pace) hold(ctx context.Context, s diagram.Snapshot) {
 	}
 }
 
-// pause is how long a strategy is to pause. What it has run for costs the search a time. That may
-// be a part of the time that the search takes, as long as so many markings need at least.
+// pause returns how long a strategy pauses. A strategy costs the search a part of the time that it
+// runs. The cost may be besideBegin, and besideTime both of the time that has passed and of the
+// time that the search needs at least for the states that a strategy has found.
 func (p *pace) pause(s diagram.Snapshot, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,7 +187,8 @@ func (f *exploreFlags) exploreBoth(ctx context.Context, net *petri.Net, mem uint
 	return b.first()
 }
 
-// both are the engines that explore a net at the same time.
+// both are the engines that explore a net at the same time. A goroutine for each engine writes its
+// results before it closes its channel, and first reads them after that.
 type both struct {
 	*exploreFlags
 	ctx        context.Context
@@ -206,13 +199,13 @@ type both struct {
 	answers    *stream
 
 	searching context.Context
-	searched  chan struct{} // closed after the search
-	answer    *answer       // nil: it has none
+	searched  chan struct{} // It is closed after the search.
+	answer    *answer       // nil: the search has none.
 	err       error
 
-	reached chan struct{} // closed when the symbolic engine has ended
+	reached chan struct{} // It is closed when the symbolic engine has ended.
 	res     *diagram.Result
-	failure error // why there is no result
+	failure error // It says why there is no result.
 }
 
 func (b *both) search(opts explore.Options) {
@@ -252,7 +245,7 @@ func (b *both) first() error {
 	return b.last()
 }
 
-// last prints what there is once the search has ended without all answers.
+// last prints an answer after a search that has ended without all answers.
 func (b *both) last() error {
 	select {
 	case <-b.reached:
@@ -274,8 +267,8 @@ func (b *both) beaten() bool {
 	return b.ctx.Err() == nil && errors.Is(context.Cause(b.searching), errBeaten)
 }
 
-// waits reports whether the answer of the search is worth more than the one that is there: it is
-// about to come, or has the arcs that were asked for and not counted.
+// waits reports whether to wait for the search though the symbolic engine has an answer, because
+// the search ends soon, or because it counts the arcs, and the symbolic engine did not.
 func (b *both) waits() bool {
 	return b.res.States.Cmp(big.NewInt(fewStates)) <= 0 ||
 		b.res.Arcs == nil && len(b.properties) == 0 && b.pace.fits(b.res.States)
@@ -287,8 +280,8 @@ func (b *both) exact() bool {
 		!slices.ContainsFunc(b.answer.Properties, func(p propertyAnswer) bool { return !p.known() })
 }
 
-// alone lets the symbolic engine end after a search without an answer, with all memory if it needs
-// it.
+// alone waits for the symbolic engine after a search without an answer. If its memory is full, it
+// begins again with all memory.
 func (b *both) alone() {
 	b.pace.release()
 	b.answers.show.continueAlone()

@@ -67,7 +67,7 @@ func TestEngineFlags(t *testing.T) {
 		f.register(cmd)
 		err := cmd.ParseFlags(strings.Fields(c.args))
 		if err == nil {
-			err = f.checkEngine(cmd)
+			f.engine, err = resolveEngine(f.engine, cmd.Flags())
 		}
 		if text := fmt.Sprint(err); f.engine != c.engine ||
 			(err != nil) != (c.says != "") || !strings.Contains(text, c.says) {

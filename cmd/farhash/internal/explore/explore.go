@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
@@ -103,9 +104,9 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.` 
   farhash explore net.pnml --checkpoint net.save --every 5m
   farhash explore net.pnml --resume net.save
   farhash run -n 4 -- farhash explore examples/philosophers-12.pnml`,
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, given []string) (err error) {
 			f.ranksGiven = cmd.Flags().Changed("ranks")
-			if err := f.checkFlags(cmd); err != nil {
+			if f.engine, err = f.checkFlags(cmd.Flags()); err != nil {
 				return cli.Usage(err)
 			}
 			f.resumeCommand = resumeCommand(cmd, given[0])
@@ -116,20 +117,21 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.` 
 	return cmd
 }
 
-// checkFlags refuses flags that do not go together.
-func (f *exploreFlags) checkFlags(cmd *cobra.Command) error {
-	if cmd.Flags().Changed("every") && f.checkpoint == "" {
-		return errors.New("--every is the time between checkpoints; it needs --checkpoint FILE")
-	}
+// checkFlags refuses flags that do not go together, and returns the engine that they ask for.
+func (f *exploreFlags) checkFlags(flags *pflag.FlagSet) (engine string, err error) {
 	switch {
+	case flags.Changed("every") && f.checkpoint == "":
+		return "", errors.New("--every is the time between checkpoints; it needs --checkpoint " +
+			"FILE")
 	case f.coverage && f.resume != "":
-		return report.ErrResumed
+		return "", report.ErrResumed
 	case f.coverage && f.mcc:
-		return errors.New("--coverage and --mcc exclude each other: the contest has no lines " +
+		return "", errors.New("--coverage and --mcc exclude each other: the contest has no lines " +
 			"for it")
 	}
-	return errors.Join(f.checkEngine(cmd), f.checkTraceFile(), f.export.Check(cmd.Flags(), f.html),
-		f.extent.Check(cmd.Flags(), f.order != string(explore.AnyOrder)))
+	engine, err = resolveEngine(f.engine, flags)
+	return engine, errors.Join(err, f.checkTraceFile(), f.export.Check(flags, f.html),
+		f.extent.Check(flags, f.order != string(explore.AnyOrder)))
 }
 
 // register adds the flags to the command.

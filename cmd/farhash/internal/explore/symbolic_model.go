@@ -108,14 +108,10 @@ func (f *modelFileFlags) options() (opts model.Options, err error) {
 			strings.Join(names[:len(names)-1], ", "), names[len(names)-1], f.strategy)
 	}
 	if f.mem == "" {
-		left, err := memory.Now()
-		if err != nil {
-			return opts,
-				cli.Failure(fmt.Errorf("how much memory there is cannot be found (%w); give "+
-					"--mem", err))
+		if opts.MaxBytes, err = cli.Memory(0); err != nil {
+			err = cli.Failure(err)
 		}
-		opts.MaxBytes = left.Bytes / 5 * 4
-		return opts, nil
+		return opts, err
 	}
 	if opts.MaxBytes, err = cli.ParseBytes("--mem", f.mem); err != nil {
 		return opts, err
