@@ -5,7 +5,7 @@
 //	explore    parallel search of a state space that a program packs into words
 //	petri      place/transition nets: PNML, formulas, packed markings, sets of markings, walks
 //	symbolic   sets of vectors as decision diagrams, and models of other tools in that form
-//	logic      formulas; automata of them; CTL* on the states that a search has stored
+//	logic      formulas and verdicts; automata; CTL* on the states that a search has stored
 //	report     results as pages, traces and graphs for other tools
 //
 // Most programs need check alone; docs/check.md begins with an empty folder. The command farhash

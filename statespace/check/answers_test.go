@@ -7,6 +7,7 @@ import (
 
 	"github.com/farhash/farhash/statespace/check"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // An initial state may be the deadlock.
@@ -36,11 +37,11 @@ func TestAllFound(t *testing.T) {
 		m.Deadlocks = true
 		m.Properties[1].Holds = func(s uint32) bool { return s == last }
 		r, err := runOn(2, m, check.Options{})
-		want := check.True
+		want := logic.True
 		if last == 1000 {
-			want = check.False
+			want = logic.False
 		}
-		if err != nil || r.Properties[0].Answer != check.True || r.Properties[1].Answer != want ||
+		if err != nil || r.Properties[0].Verdict != logic.True || r.Properties[1].Verdict != want ||
 			r.Violated() {
 			t.Errorf("%d: %+v, %v", last, r, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/check"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // mutex is a state of two processes that take turns by Peterson's algorithm.
@@ -75,7 +76,7 @@ func TestPeterson(t *testing.T) {
 	for _, ranks := range []int{1, 2, 4} {
 		r, err := runOn(ranks, peterson(false), check.Options{})
 		if err != nil || r.Shown != "mutual exclusion" || len(r.Path) != 7 ||
-			r.Path[6].State.At != [2]uint8{3, 3} || r.Properties[0].Answer != check.False {
+			r.Path[6].State.At != [2]uint8{3, 3} || r.Properties[0].Verdict != logic.False {
 			t.Fatalf("%d ranks: %+v, %v", ranks, r, err)
 		}
 		report := r.Report()
@@ -353,8 +354,8 @@ func TestUnknown(t *testing.T) {
 			check.Always("no end", func(s uint64) bool { return s+1 != 0 }),
 			check.Sometimes("three", func(s uint64) bool { return s == 3 })}}
 	r, err := runOn(2, m, check.Options{Mem: 8 << 20})
-	if err != nil || r.Reason != explore.MemoryFull || r.Properties[0].Answer != check.Unknown ||
-		r.Properties[1].Answer != check.True || !strings.Contains(r.Report(), "INCOMPLETE") {
+	if err != nil || r.Reason != explore.MemoryFull || r.Properties[0].Verdict != logic.Unknown ||
+		r.Properties[1].Verdict != logic.True || !strings.Contains(r.Report(), "INCOMPLETE") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

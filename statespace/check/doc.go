@@ -115,7 +115,7 @@
 // With [explore.EncodingFingerprint], the flag --fingerprint, 63 bits of a hash are kept of each
 // state that is longer. A state may be missed then. The probability is Result.Missed; package
 // explore says how it is calculated. An answer that rests on all states having been seen is wrong
-// with that probability: true of what holds always, false of what is to be found (Verdict.Missed).
+// with that probability: true of what holds always, false of what is to be found (Answer.Missed).
 // Reports and JSON mark these answers. The others are as certain as ever.
 //
 // It pays where states are long and differ in most of their parts, as if these were random: that

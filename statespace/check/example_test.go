@@ -47,7 +47,7 @@ func Example_strongFairness() {
 		err := local.Run(1, func(job rma.Job) error {
 			r, err := check.Run(context.Background(), job, m, check.Options{Mem: 64 << 20})
 			if err == nil {
-				fmt.Println(r.Properties[0].Answer)
+				fmt.Println(r.Properties[0].Verdict)
 			}
 			return err
 		})

@@ -26,6 +26,6 @@ func WalkOn[S any](m Model[S], steps int) (*Result[S], error) {
 			}
 		}
 	}
-	r := &Result[S]{Result: res, Properties: s.verdicts(res), Back: -1}
+	r := &Result[S]{Result: res, Properties: s.answers(res), Back: -1}
 	return r, s.takeWalks(r)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // walk is a walk on a grid, with states of 128 bits.
@@ -62,11 +63,11 @@ func TestFingerprintAnswers(t *testing.T) {
 		}
 		for i, v := range r.Properties {
 			certain := !marked || i == 1
-			line := fmt.Sprintf("%s: %v\n", v.Name, v.Answer)
+			line := fmt.Sprintf("%s: %v\n", v.Name, v.Verdict)
 			if (v.Missed == 0) != certain || strings.Contains(report, line) != certain ||
 				!certain && !strings.Contains(string(text),
 					fmt.Sprintf(`{"name":%q,"answer":%v,"missedProbability":`, v.Name,
-						v.Answer == True)) {
+						v.Verdict == logic.True)) {
 				t.Errorf("%q: %+v\n%s\n%s", encoding, v, report, text)
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/report"
 )
 
@@ -321,7 +322,7 @@ type object struct {
 	StateBytes float64        `json:"bytesPerState,omitempty"` // of 100,000 states and more
 	Encoding   string         `json:"encoding"`
 	Missed     *float64       `json:"missedProbability,omitempty"` // with fingerprints alone
-	Properties []objectAnswer `json:"properties"`
+	Properties []Answer       `json:"properties"`
 	Shown      string         `json:"shown,omitempty"`
 	Path       []objectStep   `json:"path,omitempty"`
 	Back       *int           `json:"back,omitempty"` // the step of path that it repeats from
@@ -336,36 +337,29 @@ type object struct {
 
 // simulatedObject is a result of Simulate as it is printed with --json.
 type simulatedObject struct {
-	Model       string         `json:"model"`
-	Walks       uint64         `json:"walks"`
-	Steps       uint64         `json:"steps"`
-	Depth       int            `json:"depth"`
-	Seed        uint64         `json:"seed"`
-	Ranks       int            `json:"ranks"`
-	Seconds     float64        `json:"seconds"`
-	Interrupted bool           `json:"interrupted,omitempty"`
-	Properties  []objectAnswer `json:"properties"`
-	Shown       string         `json:"shown,omitempty"`
-	Walk        *uint64        `json:"walk,omitempty"` // that has shown it
-	Path        []objectStep   `json:"path,omitempty"`
+	Model       string       `json:"model"`
+	Walks       uint64       `json:"walks"`
+	Steps       uint64       `json:"steps"`
+	Depth       int          `json:"depth"`
+	Seed        uint64       `json:"seed"`
+	Ranks       int          `json:"ranks"`
+	Seconds     float64      `json:"seconds"`
+	Interrupted bool         `json:"interrupted,omitempty"`
+	Properties  []Answer     `json:"properties"`
+	Shown       string       `json:"shown,omitempty"`
+	Walk        *uint64      `json:"walk,omitempty"` // that has shown it
+	Path        []objectStep `json:"path,omitempty"`
 }
 
 func newSimulatedObject[S any](name string, r *Simulated[S]) simulatedObject {
 	o := simulatedObject{Model: name, Walks: r.Walks, Steps: r.Steps, Depth: r.Simulation.Depth,
 		Seed: r.Simulation.Seed, Ranks: r.Ranks, Seconds: r.Elapsed.Seconds(),
-		Interrupted: r.Interrupted, Properties: objectAnswers(r.Properties), Shown: r.Shown,
+		Interrupted: r.Interrupted, Properties: r.Properties, Shown: r.Shown,
 		Path: objectPath(r.Path)}
 	if r.Shown != "" {
 		o.Walk = &r.Walk
 	}
 	return o
-}
-
-type objectAnswer struct {
-	Name   string `json:"name"`
-	Answer *bool  `json:"answer"` // null where it is unknown
-	// Missed is the probability that a state was missed, where the answer would be wrong then.
-	Missed float64 `json:"missedProbability,omitempty"`
 }
 
 type objectStep struct {
@@ -378,7 +372,7 @@ func newObject[S any](name string, r *Result[S]) object {
 	o := object{Model: name, States: r.States, Arcs: r.Arcs, Depth: r.Depth,
 		Deadlocks: r.Deadlocks, Complete: r.Complete, Reason: r.Reason, Ranks: r.Ranks,
 		Seconds: r.Elapsed.Seconds(), StateBytes: r.StateBytes(), Shown: r.Shown,
-		Encoding: string(r.Encoding), Properties: objectAnswers(r.Properties),
+		Encoding: string(r.Encoding), Properties: r.Properties,
 		Path: objectPath(r.Path), Detail: r.Detail, Traces: objectTraces(r.Traces),
 		TracesCut: r.TracesCut, Alike: r.Alike, Untaken: r.Untaken,
 		Coverage: report.ActionsOf(r.Coverage)}
@@ -392,19 +386,6 @@ func newObject[S any](name string, r *Result[S]) object {
 		o.Back = &r.Back
 	}
 	return o
-}
-
-func objectAnswers(properties []Verdict) []objectAnswer {
-	all := []objectAnswer{}
-	for _, v := range properties {
-		a := objectAnswer{Name: v.Name, Missed: v.Missed}
-		if v.Answer != Unknown {
-			yes := v.Answer == True
-			a.Answer = &yes
-		}
-		all = append(all, a)
-	}
-	return all
 }
 
 func objectPath[S any](path []Step[S]) (all []objectStep) {
@@ -443,8 +424,8 @@ func Test[S any](t tb, m Model[S]) *Result[S] {
 		t.Fatal(err)
 	}
 	bad := first.Violated() || !first.Complete && first.Reason != explore.Decided
-	for _, v := range first.Properties {
-		bad = bad || v.Answer != True
+	for _, a := range first.Properties {
+		bad = bad || a.Verdict != logic.True
 	}
 	if bad {
 		t.Errorf("%s: %s", m.Name, first.Report())

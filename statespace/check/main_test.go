@@ -12,6 +12,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // An argument names the model; without one it is the first.
@@ -75,7 +76,8 @@ func TestExitCodes(t *testing.T) {
 // What is not known is null.
 func TestJSONOfUnknown(t *testing.T) {
 	text, err := json.Marshal(newObject("m", &Result[uint8]{Result: &explore.Result{},
-		Properties: []Verdict{{Name: "a"}, {Name: "b", Answer: True}, {Name: "c", Answer: False}}}))
+		Properties: []Answer{{Name: "a"}, {Name: "b", Verdict: logic.True},
+			{Name: "c", Verdict: logic.False}}}))
 	if err != nil || !strings.Contains(string(text), `"properties":[{"name":"a","answer":null},`+
 		`{"name":"b","answer":true},{"name":"c","answer":false}]`) {
 		t.Errorf("%s, %v", text, err)

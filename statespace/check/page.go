@@ -45,7 +45,7 @@ func (r *Result[S]) page(name string) *report.Page {
 	}
 	for _, v := range r.Properties {
 		p.Answers = append(p.Answers, report.Answer{Question: v.Kind.String() + " " + v.Name,
-			Answer: v.Answer.String()})
+			Answer: v.Verdict.String()})
 	}
 	number := func(name string, n uint64) {
 		p.Facts = append(p.Facts, report.Fact{Name: name, Value: strconv.FormatUint(n, 10)})

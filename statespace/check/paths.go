@@ -116,14 +116,12 @@ func (m *system[S]) takePaths(r *Result[S], answers pathAnswers) error {
 		}
 		a := answers[0]
 		answers = answers[1:]
-		switch {
-		case !a.Known:
-			continue
-		case a.True:
-			v.Answer = True
+		if a.Verdict != logic.Unknown { // else a walk may know it
+			v.Verdict = a.Verdict
+		}
+		if a.Verdict != logic.False {
 			continue
 		}
-		v.Answer = False
 		if slices.ContainsFunc(r.Traces, func(t Trace[S]) bool { return t.Name == v.Name }) {
 			continue // a walk has shown it
 		}

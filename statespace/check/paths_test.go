@@ -16,6 +16,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/check"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // move is an arc of a table.
@@ -275,11 +276,11 @@ func TestPathsOfRandomTables(t *testing.T) {
 		r := checkedOn(t, machines[i%len(machines)], m)
 		for k, v := range r.Properties {
 			stopped := r.Reason == explore.Decided && r.Violated() // by a walk, of another one
-			unknown := v.Answer == check.Unknown && stopped
-			if (v.Answer == check.True) != want[order[k]] && !unknown {
+			unknown := v.Verdict == logic.Unknown && stopped
+			if (v.Verdict == logic.True) != want[order[k]] && !unknown {
 				t.Fatalf("table %d %+v: %+v, want %v", i, x, v, want[order[k]])
 			}
-			cases[v.Name+" "+v.Answer.String()]++
+			cases[v.Name+" "+v.Verdict.String()]++
 		}
 		if r.Violated() {
 			if wrong := x.shows(r); wrong != "" {
@@ -394,7 +395,7 @@ func TestWalksEndTheSearch(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if r.Reason != explore.Decided || r.Properties[0].Answer != check.False || r.Back < 0 {
+			if r.Reason != explore.Decided || r.Properties[0].Verdict != logic.False || r.Back < 0 {
 				return fmt.Errorf("rank %d: %v: %s", job.Rank(), r.Reason, r.Report())
 			}
 			reports.Store(fmt.Sprint(r.Path, r.Back), true)
@@ -465,11 +466,11 @@ func entering(fair ...string) check.Model[contest] {
 func TestEntry(t *testing.T) {
 	for _, ranks := range []int{1, 2, 4} {
 		r := checked(t, ranks, entering("first", "second"))
-		if r.Violated() || r.Properties[1].Answer != check.True {
+		if r.Violated() || r.Properties[1].Verdict != logic.True {
 			t.Errorf("%d ranks: %s", ranks, r.Report())
 		}
 		r = checked(t, ranks, entering()) // the other process runs alone for ever
-		if r.Properties[1].Answer != check.False || r.Shown != "entry" || r.Back < 0 ||
+		if r.Properties[1].Verdict != logic.False || r.Shown != "entry" || r.Back < 0 ||
 			!strings.Contains(r.Report(), "and so on for ever: this is the state after step") {
 			t.Errorf("%d ranks: %s", ranks, r.Report())
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // Options say how to check. The zero value is breadth first, in most of the memory that is
@@ -46,22 +47,10 @@ func (m *system[S]) search(o Options) explore.Options {
 		MaxStates: o.MaxStates, Coverage: o.Coverage}
 }
 
-// Answer is what is known about a property.
-type Answer int
-
-// The answers.
-const (
-	Unknown Answer = iota // the search ended too early
-	True
-	False
-)
-
-func (a Answer) String() string { return [...]string{"unknown", "true", "false"}[a] }
-
 // Result is what a check has found. It is the same on every rank, except for times.
 type Result[S any] struct {
 	*explore.Result
-	Properties []Verdict
+	Properties []Answer
 	// Shown is the property that Path shows: one that is violated, or "deadlock"; empty if there
 	// is none.
 	Shown string
@@ -90,14 +79,14 @@ type Result[S any] struct {
 	covers    bool     // Options.Coverage
 }
 
-// Verdict is the answer to a property.
-type Verdict struct {
-	Name   string
-	Kind   Kind
-	Answer Answer
+// Answer is the answer to a property. The fields are named as in --json.
+type Answer struct {
+	Name    string        `json:"name"`
+	Kind    Kind          `json:"-"`
+	Verdict logic.Verdict `json:"answer"`
 	// Missed is the probability that a state was missed, where the answer rests on all states
 	// having been seen; 0 where it is certain.
-	Missed float64
+	Missed float64 `json:"missedProbability,omitempty"`
 }
 
 // Step is a state of a path, and the action that led there.
@@ -112,8 +101,8 @@ func (r *Result[S]) Violated() bool { return r.Shown != "" }
 
 // Unfound reports whether a state that is to be found is known not to be there.
 func (r *Result[S]) Unfound() bool {
-	return slices.ContainsFunc(r.Properties, func(v Verdict) bool {
-		return v.Kind == HoldsSometimes && v.Answer == False
+	return slices.ContainsFunc(r.Properties, func(a Answer) bool {
+		return a.Kind == HoldsSometimes && a.Verdict == logic.False
 	})
 }
 
@@ -138,7 +127,7 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 	if err != nil {
 		return nil, err
 	}
-	r := &Result[S]{Result: res, Properties: s.verdicts(res), Back: -1,
+	r := &Result[S]{Result: res, Properties: s.answers(res), Back: -1,
 		canonical: m.Canonical != nil, fair: slices.Concat(m.Fair, m.StronglyFair),
 		covers: opts.Coverage}
 	s.sortActions(res.Coverage)
@@ -149,9 +138,9 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 	if !m.Deadlocks && res.Findings[findingDeadlock] != 0 {
 		r.Shown = deadlockName
 	}
-	for _, v := range r.Properties {
-		if r.Shown == "" && v.Kind == HoldsAlways && v.Answer == False {
-			r.Shown = v.Name
+	for _, a := range r.Properties {
+		if r.Shown == "" && a.Kind == HoldsAlways && a.Verdict == logic.False {
+			r.Shown = a.Name
 		}
 	}
 	if err = s.takeTraces(r); err == nil {
@@ -195,23 +184,19 @@ func (m *system[S]) nameOf(finding int) string {
 	return m.Properties[finding-findingProperties].Name
 }
 
-// verdicts are the answers that a search has found.
-func (m *system[S]) verdicts(res *explore.Result) []Verdict {
-	var all []Verdict
+// answers are what a search has found about the properties.
+func (m *system[S]) answers(res *explore.Result) []Answer {
+	all := make([]Answer, len(m.Properties))
 	for i, p := range m.Properties {
-		v := Verdict{Name: p.Name, Kind: p.Kind}
-		found, none := False, True
-		if p.Kind == HoldsSometimes {
-			found, none = True, False
-		}
+		all[i] = Answer{Name: p.Name, Kind: p.Kind}
+		sometimes := p.Kind == HoldsSometimes // a state decides it, and refutes the others
 		switch {
 		case p.Kind.alongPaths(): // see takePaths
 		case res.Findings[findingProperties+i] != 0:
-			v.Answer = found
+			all[i].Verdict = logic.VerdictOf(sometimes)
 		case res.Complete:
-			v.Answer, v.Missed = none, res.Missed
+			all[i].Verdict, all[i].Missed = logic.VerdictOf(!sometimes), res.Missed
 		}
-		all = append(all, v)
 	}
 	return all
 }
@@ -285,9 +270,9 @@ func (r *Result[S]) Report() string {
 	if r.Swept != nil && r.Swept.Reason != "" {
 		fmt.Fprintf(&b, "INCOMPLETE along paths: %s: %s\n", r.Swept.Reason, r.Swept.Detail)
 	}
-	for _, v := range r.Properties {
-		if v.Kind == HoldsSometimes && v.Answer == False {
-			fmt.Fprintf(&b, "NOT FOUND: %s\n", v.Name)
+	for _, a := range r.Properties {
+		if a.Kind == HoldsSometimes && a.Verdict == logic.False {
+			fmt.Fprintf(&b, "NOT FOUND: %s\n", a.Name)
 		}
 	}
 	fmt.Fprintln(&b, r.basis())
@@ -321,11 +306,11 @@ func (r *Result[S]) basis() string {
 }
 
 // reportAnswers writes a line for each property.
-func reportAnswers(b *strings.Builder, properties []Verdict) {
-	for _, v := range properties {
-		fmt.Fprintf(b, "%v %s: %v", v.Kind, v.Name, v.Answer)
-		if v.Missed > 0 {
-			fmt.Fprintf(b, ", unless a state was missed (probability %.2g)", v.Missed)
+func reportAnswers(b *strings.Builder, properties []Answer) {
+	for _, a := range properties {
+		fmt.Fprintf(b, "%v %s: %v", a.Kind, a.Name, a.Verdict)
+		if a.Missed > 0 {
+			fmt.Fprintf(b, ", unless a state was missed (probability %.2g)", a.Missed)
 		}
 		fmt.Fprintln(b)
 	}

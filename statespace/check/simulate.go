@@ -12,6 +12,7 @@ import (
 
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // Simulation says how to walk. The zero value walks until its context ends.
@@ -26,7 +27,7 @@ type Simulation struct {
 // Simulated is what walks have found. It is the same on every rank, except for Elapsed.
 type Simulated[S any] struct {
 	Walks, Steps uint64
-	Properties   []Verdict // what no walk has decided is Unknown
+	Properties   []Answer // what no walk has decided is Unknown
 	// Shown is the property that Path shows: one that is violated, or "deadlock"; empty if there
 	// is none. Walk is the number of the walk that showed it.
 	Shown string
@@ -230,7 +231,8 @@ func (s *simulator[S]) walk(ctx, uncancelled context.Context, number uint64) (en
 
 // collect makes the result. All ranks have ended their walks.
 func (s *simulator[S]) collect(ctx context.Context) (*Simulated[S], error) {
-	r := &Simulated[S]{Simulation: s.opts, Ranks: s.job.Size(), Elapsed: time.Since(s.begun)}
+	r := &Simulated[S]{Simulation: s.opts, Ranks: s.job.Size(), Elapsed: time.Since(s.begun),
+		Properties: []Answer{}}
 	for rank := range s.job.Size() {
 		if err := s.lookAt(ctx, rank); err != nil {
 			return nil, err
@@ -253,14 +255,14 @@ func (s *simulator[S]) collect(ctx context.Context) (*Simulated[S], error) {
 		}
 	}
 	for i, p := range s.Properties {
-		v := Verdict{Name: p.Name, Kind: p.Kind}
+		a := Answer{Name: p.Name, Kind: p.Kind}
 		switch {
 		case p.Kind == HoldsSometimes && s.found[i]:
-			v.Answer = True
+			a.Verdict = logic.True
 		case p.Name == r.Shown:
-			v.Answer = False
+			a.Verdict = logic.False
 		}
-		r.Properties = append(r.Properties, v)
+		r.Properties = append(r.Properties, a)
 	}
 	return r, nil
 }

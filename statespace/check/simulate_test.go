@@ -10,6 +10,7 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // simulated walks on some ranks, which must agree.
@@ -61,7 +62,7 @@ func TestSimulateViolation(t *testing.T) {
 		if first == nil {
 			first = r
 		}
-		if !r.Violated() || r.Shown != "small" || r.Properties[0].Answer != False ||
+		if !r.Violated() || r.Shown != "small" || r.Properties[0].Verdict != logic.False ||
 			r.Walk != first.Walk || !reflect.DeepEqual(r.Path, first.Path) {
 			t.Errorf("%d ranks: %+v, want %+v", ranks, r, first)
 		}
@@ -98,12 +99,12 @@ func TestSimulateEnds(t *testing.T) {
 	m.Properties = []Property[[2]uint16]{
 		Sometimes("both", func(s [2]uint16) bool { return s == [2]uint16{4, 9} })}
 	r, err := simulated(t, t.Context(), 2, m, Simulation{Walks: 10_000})
-	if err != nil || r.Properties[0].Answer != True || r.Violated() || r.Interrupted {
+	if err != nil || r.Properties[0].Verdict != logic.True || r.Violated() || r.Interrupted {
 		t.Errorf("%+v, %v", r, err)
 	}
 	m.Properties[0].Holds = func(s [2]uint16) bool { return false }
 	r, err = simulated(t, t.Context(), 3, m, Simulation{Walks: 7, Depth: 20})
-	if err != nil || r.Walks != 7 || r.Steps != 140 || r.Properties[0].Answer != Unknown ||
+	if err != nil || r.Walks != 7 || r.Steps != 140 || r.Properties[0].Verdict != logic.Unknown ||
 		!strings.Contains(r.Report(), "7 random walks of up to 20 steps, 140 steps, seed 0\n") ||
 		!strings.Contains(r.Report(), "nothing was violated on these walks") {
 		t.Errorf("%+v, %v", r, err)
@@ -175,7 +176,7 @@ func TestSimulateFlags(t *testing.T) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	text, err := json.Marshal(newSimulatedObject("m", &Simulated[uint8]{Walks: 3, Walk: 2,
-		Shown: "a", Properties: []Verdict{{Name: "a", Answer: False}}, Elapsed: time.Second}))
+		Shown: "a", Properties: []Answer{{Name: "a", Verdict: logic.False}}, Elapsed: time.Second}))
 	if err != nil || !strings.Contains(string(text), `"walks":3,`) ||
 		!strings.Contains(string(text), `"properties":[{"name":"a","answer":false}],"shown":"a",`+
 			`"walk":2`) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/farhash/farhash/statespace/check"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // jugs has two jugs, of 3 and of 5 gallons.
@@ -112,13 +113,13 @@ func TestLimitsOfSearch(t *testing.T) {
 	for _, opts := range []check.Options{{MaxDepth: 3}, {MaxStates: 1}} {
 		r, err := runOn(1, m, opts)
 		if err != nil || r.Complete || r.Reason != explore.LimitReached ||
-			r.Properties[0].Answer != check.Unknown || len(r.Traces) != 0 ||
+			r.Properties[0].Verdict != logic.Unknown || len(r.Traces) != 0 ||
 			!strings.Contains(r.Report(), "INCOMPLETE: limit reached: "+r.Detail+"\n") {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
 	if r, err := runOn(1, m, check.Options{MaxDepth: 6}); err != nil ||
-		r.Properties[0].Answer != check.True {
+		r.Properties[0].Verdict != logic.True {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

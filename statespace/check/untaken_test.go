@@ -7,6 +7,7 @@ import (
 
 	"github.com/farhash/farhash/statespace/check"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // TestUntaken: names of fair actions that no state takes are reported, with a path that is fair by
@@ -14,12 +15,12 @@ import (
 func TestUntaken(t *testing.T) {
 	for _, c := range []struct {
 		weak, strong, untaken []string
-		answer                check.Answer
+		answer                logic.Verdict
 	}{
-		{[]string{"go"}, nil, nil, check.True},
-		{[]string{"goes"}, nil, []string{"goes"}, check.False},
-		{nil, []string{"go"}, nil, check.True},
-		{[]string{"go", "stay"}, []string{"leave", "leave"}, []string{"leave"}, check.True},
+		{[]string{"go"}, nil, nil, logic.True},
+		{[]string{"goes"}, nil, []string{"goes"}, logic.False},
+		{nil, []string{"go"}, nil, logic.True},
+		{[]string{"go", "stay"}, []string{"leave", "leave"}, []string{"leave"}, logic.True},
 	} {
 		m := check.Model[uint8]{Name: "waits", Init: []uint8{0}, Fair: c.weak,
 			StronglyFair: c.strong,
@@ -35,7 +36,7 @@ func TestUntaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(r.Untaken, c.untaken) || r.Properties[0].Answer != c.answer {
+		if !slices.Equal(r.Untaken, c.untaken) || r.Properties[0].Verdict != c.answer {
 			t.Errorf("fair %q and %q: %v, untaken %q", c.weak, c.strong, r.Properties, r.Untaken)
 		}
 		for _, name := range c.untaken {
@@ -74,8 +75,8 @@ func TestTakenNames(t *testing.T) {
 
 // A fair action may be several with parameters, as in Model.Actions, and is fair if one is taken.
 func TestFairWithParameters(t *testing.T) {
-	for name, want := range map[string]check.Answer{"go": check.True, "go 1": check.True,
-		"g": check.False, "go 2": check.False} {
+	for name, want := range map[string]logic.Verdict{"go": logic.True, "go 1": logic.True,
+		"g": logic.False, "go 2": logic.False} {
 		m := check.Model[uint8]{Name: "waits", Init: []uint8{0}, Fair: []string{name},
 			Next: func(s uint8, emit func(string, uint8)) {
 				if emit("stay", s); s == 0 {
@@ -85,8 +86,8 @@ func TestFairWithParameters(t *testing.T) {
 			Properties: []check.Property[uint8]{check.Eventually("has gone",
 				func(s uint8) bool { return s == 1 })}}
 		r, err := runOn(1, m, check.Options{Mem: 64 << 20})
-		if err != nil || r.Properties[0].Answer != want ||
-			(len(r.Untaken) > 0) != (want == check.False) {
+		if err != nil || r.Properties[0].Verdict != want ||
+			(len(r.Untaken) > 0) != (want == logic.False) {
 			t.Errorf("%q is fair: %+v, %v", name, r, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/logic/temporal"
 )
 
@@ -131,7 +132,7 @@ func (m *system[S]) takeWalks(r *Result[S]) error {
 		if !v.Kind.alongPaths() || r.Findings[findingProperties+i] == 0 {
 			continue
 		}
-		v.Answer = False
+		v.Verdict = logic.False
 		var lasso *temporal.Lasso
 		if at, ok := r.Walks[findingProperties+i]; ok {
 			var err error

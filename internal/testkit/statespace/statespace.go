@@ -14,6 +14,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/statespace/check"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 )
 
 // ranks are the numbers of ranks that a model is checked on.
@@ -101,8 +102,8 @@ func holds[S any](t *testing.T, n int, m check.Model[S], want Space, opts check.
 	}
 	for _, p := range r.Properties {
 		uncertain := opts.Encoding != "" && p.Kind == check.HoldsAlways
-		if p.Answer != check.True || (p.Missed > 0) != uncertain {
-			t.Errorf("%s, %d ranks: %s is %v, missed %g", m.Name, n, p.Name, p.Answer, p.Missed)
+		if p.Verdict != logic.True || (p.Missed > 0) != uncertain {
+			t.Errorf("%s, %d ranks: %s is %v, missed %g", m.Name, n, p.Name, p.Verdict, p.Missed)
 		}
 	}
 }

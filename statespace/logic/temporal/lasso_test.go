@@ -183,7 +183,7 @@ func (g *fairGraph) someLasso(rng *rand.Rand, path *logic.Formula) *temporal.Las
 // The lasso of a search, and that of a walk, is a fair path of which the formula is false. There is
 // one if, and only if, the formula is false.
 func TestLassos(t *testing.T) {
-	found, walked := map[bool]int{}, 0
+	found, walked := map[logic.Verdict]int{}, 0
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		g := randomGraph(rng)
@@ -195,7 +195,7 @@ func TestLassos(t *testing.T) {
 		for i, a := range answerFair(t, 1+int(seed%2), g, formulas) {
 			f := fmt.Sprintf("seed %d: %+v of %+v, weak %d, strong %d", seed, a, *g.graph, g.weak,
 				g.strong)
-			if !a.Known || a.Lasso != nil && a.True {
+			if a.Verdict == logic.Unknown || a.Lasso != nil && a.Verdict == logic.True {
 				t.Fatal(f)
 			}
 			if a.Lasso != nil {
@@ -204,12 +204,12 @@ func TestLassos(t *testing.T) {
 				}
 			}
 			w := temporal.NewWalker(formulas[i], g.marked())
-			if !a.True && (a.Lasso == nil) != (w == nil) {
+			if a.Verdict == logic.False && (a.Lasso == nil) != (w == nil) {
 				t.Errorf("%s: no lasso", f)
 			}
 			l := g.someLasso(rng, paths[i])
-			found[a.True]++
-			if a.True && l != nil {
+			found[a.Verdict]++
+			if a.Verdict == logic.True && l != nil {
 				t.Errorf("%s: the lasso %+v refutes it", f, l)
 			}
 			if w == nil {
@@ -223,7 +223,7 @@ func TestLassos(t *testing.T) {
 			}
 		}
 	}
-	if found[true] < 50 || found[false] < 200 || walked < 200 {
+	if found[logic.True] < 50 || found[logic.False] < 200 || walked < 200 {
 		t.Errorf("%v formulas, %d lassos of walks", found, walked)
 	}
 }

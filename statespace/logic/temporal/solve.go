@@ -10,9 +10,8 @@ import (
 
 // Answer is what is known about a formula.
 type Answer struct {
-	Known bool
-	True  bool  // of all initial states
-	Err   error // why it is not known; nil where Solve returns an error
+	Verdict logic.Verdict // of all initial states
+	Err     error         // why it is not known; nil where Solve returns an error
 	// Lasso is a path that shows it, where atoms are [Fairness] too and a Forall is false.
 	Lasso *Lasso
 }
@@ -48,7 +47,7 @@ func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []
 			continue
 		}
 		if q.end == begin { // it is a constant, and no state is asked
-			answers[i] = Answer{Known: true, True: holds(q.root, nil)}
+			answers[i] = Answer{Verdict: logic.VerdictOf(holds(q.root, nil))}
 			continue
 		}
 		if n := len(rounds); n == 0 || q.end > sideBits || len(rounds[n-1]) == maxQuestions {
@@ -68,7 +67,7 @@ func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []
 	for i, questions := range rounds {
 		s := &solver{states: states, atoms: atoms, open: questions}
 		s.answer = func(q *question, truth bool, lasso *Lasso) {
-			answers[numbers[q]] = Answer{Known: true, True: truth, Lasso: lasso}
+			answers[numbers[q]] = Answer{Verdict: logic.VerdictOf(truth), Lasso: lasso}
 		}
 		if err := s.run(ctx, i > 0); err != nil {
 			return answers, err

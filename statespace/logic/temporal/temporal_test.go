@@ -140,7 +140,7 @@ func TestSolve(t *testing.T) {
 	}
 	for _, ranks := range []int{1, 2, 4} {
 		for i, a := range answer(t, ranks, branching(), formulas) {
-			if !a.Known || a.True != wants[i] {
+			if a.Verdict != logic.VerdictOf(wants[i]) {
 				t.Errorf("%d ranks, formula %d: %+v, want %v", ranks, i, a, wants[i])
 			}
 		}
@@ -156,7 +156,7 @@ func TestSolveInitialStates(t *testing.T) {
 			of(logic.Finally, atom(0)))), forall(logic.Finally, atom(0)),
 		exists(logic.Next, atom(1))})
 	for i, want := range []bool{false, true, false, false, false} {
-		if a := answers[i]; !a.Known || a.True != want {
+		if a := answers[i]; a.Verdict != logic.VerdictOf(want) {
 			t.Errorf("formula %d: %+v, want %v", i, a, want)
 		}
 	}
@@ -164,7 +164,7 @@ func TestSolveInitialStates(t *testing.T) {
 	g = &graph{first: []uint64{0, 1}, next: [][]uint64{{0}, {1}}, labels: []uint64{3, 2}}
 	never := of(logic.Forall, of(logic.Not, of(logic.And, atom(0),
 		of(logic.Globally, of(logic.Finally, atom(1))))))
-	if a := answer(t, 1, g, []*logic.Formula{never})[0]; !a.Known || a.True {
+	if a := answer(t, 1, g, []*logic.Formula{never})[0]; a.Verdict != logic.False {
 		t.Errorf("%+v", a)
 	}
 }
@@ -184,7 +184,7 @@ func TestSolveOneSet(t *testing.T) {
 		answers = append(answers, answer(t, 1, g, []*logic.Formula{f})[0])
 	}
 	for i, a := range answers {
-		if want := i%3 == 2; !a.Known || a.True != want {
+		if want := i%3 == 2; a.Verdict != logic.VerdictOf(want) {
 			t.Errorf("formula %d: %+v, want %v", i, a, want)
 		}
 	}
@@ -198,7 +198,7 @@ func TestSolveForgets(t *testing.T) {
 	}
 	both := of(logic.Exists, of(logic.And, again(0), again(1)))
 	for _, ranks := range []int{1, 3} {
-		if a := answer(t, ranks, g, []*logic.Formula{both})[0]; !a.Known || a.True {
+		if a := answer(t, ranks, g, []*logic.Formula{both})[0]; a.Verdict != logic.False {
 			t.Errorf("%d ranks: %+v", ranks, a)
 		}
 	}
@@ -221,7 +221,7 @@ func TestSolveManySets(t *testing.T) {
 	for _, weak := range []int{actions, actions - 1} {
 		g.weak = weak
 		a := answerFair(t, 1, g, []*logic.Formula{leaves})[0]
-		if want := weak == actions; !a.Known || a.True != want {
+		if want := weak == actions; a.Verdict != logic.VerdictOf(want) {
 			t.Errorf("%d conditions: %+v, want %v", weak, a, want)
 		}
 	}
@@ -233,7 +233,7 @@ func TestSolveLeaves(t *testing.T) {
 	g := &graph{first: []uint64{0}, next: [][]uint64{{0}}, labels: []uint64{1}}
 	follows := of(logic.And, atom(0), of(logic.Next, atom(1)))
 	never := of(logic.Exists, of(logic.Globally, of(logic.Finally, follows)))
-	if a := answer(t, 1, g, []*logic.Formula{never})[0]; !a.Known || a.True {
+	if a := answer(t, 1, g, []*logic.Formula{never})[0]; a.Verdict != logic.False {
 		t.Errorf("%+v", a)
 	}
 }
@@ -258,7 +258,7 @@ func TestSolveLongWay(t *testing.T) {
 			of(logic.Exists, of(logic.And, again(atom(0)), again(once))))
 	}
 	for i, a := range answer(t, 3, g, ways) {
-		if want := i%2 == 1; !a.Known || a.True != want {
+		if want := i%2 == 1; a.Verdict != logic.VerdictOf(want) {
 			t.Errorf("formula %d: %+v, want %v", i, a, want)
 		}
 	}
@@ -290,19 +290,21 @@ func TestRefused(t *testing.T) {
 	for _, f := range []*logic.Formula{of(logic.Exists, large), many, bits,
 		of(logic.Exists, of(logic.And, atoms, of(logic.Globally, atom(0))))} {
 		answers := answer(t, 1, branching(), []*logic.Formula{f, atom(0)})
-		if err := temporal.Refused(f); err == nil || answers[0].Known ||
-			fmt.Sprint(answers[0].Err) != err.Error() || !answers[1].Known {
+		if err := temporal.Refused(f); err == nil || answers[0].Verdict != logic.Unknown ||
+			fmt.Sprint(answers[0].Err) != err.Error() || answers[1].Verdict == logic.Unknown {
 			t.Errorf("%v: %+v", err, answers)
 		}
 	}
 	// An automaton with a set, and 64 conditions.
 	g := &fairGraph{branching(), 40, 24}
 	always := of(logic.Forall, of(logic.Globally, atom(0)))
-	if a := answerFair(t, 1, g, []*logic.Formula{always})[0]; a.Known == (a.Err != nil) {
+	a := answerFair(t, 1, g, []*logic.Formula{always})[0]
+	if (a.Verdict == logic.Unknown) != (a.Err != nil) {
 		t.Errorf("64 conditions: %+v", a)
 	}
 	g.strong++
-	if a := answerFair(t, 1, g, []*logic.Formula{always})[0]; a.Known || a.Err == nil {
+	a = answerFair(t, 1, g, []*logic.Formula{always})[0]
+	if a.Verdict != logic.Unknown || a.Err == nil {
 		t.Errorf("65 conditions: %+v", a)
 	}
 }
@@ -318,7 +320,7 @@ func TestSolveConstants(t *testing.T) {
 	wants := []bool{true, false, true, false, true, false, true}
 	for _, formulas := range [][]*logic.Formula{constants, mixed} {
 		for i, a := range answer(t, 2, g, formulas) {
-			if !a.Known || a.True != wants[i] {
+			if a.Verdict != logic.VerdictOf(wants[i]) {
 				t.Errorf("of %d formulas, %d: %+v, want %v", len(formulas), i, a, wants[i])
 			}
 		}
@@ -344,7 +346,7 @@ func TestSolveDeadlock(t *testing.T) {
 			for len(leaf.Args) > 0 {
 				leaf = leaf.Args[0]
 			}
-			if want := leaf.Atom == any(0); !a.Known || a.True != want {
+			if want := leaf.Atom == any(0); a.Verdict != logic.VerdictOf(want) {
 				t.Errorf("formula %d: %+v, want %v", i, a, want)
 			}
 		}

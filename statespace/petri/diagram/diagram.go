@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 	"github.com/farhash/farhash/statespace/symbolic"
@@ -42,7 +43,7 @@ type Result struct {
 	States    *big.Int
 	Arcs      *big.Int // nil: to count them would take too long
 	Deadlocks *big.Int
-	Answers   []Answer // to the properties, in their order
+	Answers   []property.Answer // to the properties, in their order
 
 	MaxTokensPlace   uint64
 	MaxTokensMarking uint64
@@ -56,19 +57,6 @@ type Result struct {
 	Nodes    int    // of the set of all reachable markings
 	Stats    symbolic.Stats
 	Elapsed  time.Duration
-}
-
-// Answer is the answer to a property.
-type Answer struct {
-	Property property.Property
-	True     bool  // of all but Bound
-	Value    int64 // of Bound
-	// Marking shows why: it is a marking for which the formula of Always is false, of Sometimes
-	// true, or nil where there is none. Where a net is not live, it is a deadlock, or a marking
-	// from which a transition never fires again.
-	Marking []int64
-	// Transition never fires, or never again from Marking, of Live and QuasiLive; else -1.
-	Transition int
 }
 
 // UnsupportedError says that a property is of a kind that diagrams do not answer here.
@@ -161,7 +149,7 @@ func explorePlaceless(ctx context.Context, net *petri.Net, opts Options,
 	for i := range res.Answers {
 		a := &res.Answers[i]
 		if a.Property.Kind == property.Stable {
-			a.True = false // the place that is always the same is not of the net
+			a.Verdict = logic.False // the place that is always the same is not of the net
 		}
 		if a.Marking != nil {
 			a.Marking = []int64{}

@@ -133,7 +133,8 @@ func markingsOf(net *petri.Net) (all [][]int64) {
 }
 
 // checkAnswer compares an answer with the markings one by one.
-func checkAnswer(t *testing.T, net *petri.Net, markings [][]int64, p property.Property, a Answer) {
+func checkAnswer(t *testing.T, net *petri.Net, markings [][]int64, p property.Property,
+	a property.Answer) {
 	t.Helper()
 	holds := func(m []int64) bool { return property.Holds(p.Formula, net, m) }
 	some := func(is func(m []int64) bool) bool { return slices.ContainsFunc(markings, is) }
@@ -168,8 +169,8 @@ func checkAnswer(t *testing.T, net *petri.Net, markings [][]int64, p property.Pr
 			want = want && some(net.Transitions[i].Enabled)
 		}
 	}
-	if a.True != want {
-		t.Fatalf("kind %d of %+v is %v, not %v", p.Kind, p.Formula, a.True, want)
+	if a.Verdict != logic.VerdictOf(want) {
+		t.Fatalf("kind %d of %+v is %v, not %v", p.Kind, p.Formula, a.Verdict, want)
 	}
 }
 
@@ -310,7 +311,7 @@ func TestHugeSums(t *testing.T) {
 	}
 	most := atMost(sum(-1<<61, 1<<60), sum(0, 0, 1<<60-1000))
 	res, err := Explore(t.Context(), net, Options{MaxBytes: testBytes}, most)
-	if err != nil || !res.Answers[0].True {
+	if err != nil || res.Answers[0].Verdict != logic.True {
 		t.Errorf("less than 2^62: %v", err)
 	}
 }
@@ -326,7 +327,7 @@ func TestBoundsThatAreNotExact(t *testing.T) {
 		res, err := Explore(t.Context(), net, Options{MaxBytes: testBytes},
 			atMost(left, property.Sum{Constant: constant}))
 		must(t, err)
-		if res.Answers[0].True != want {
+		if res.Answers[0].Verdict != logic.VerdictOf(want) {
 			t.Errorf("2^53 + 1 <= %d is %v", constant, !want)
 		}
 	}
@@ -350,7 +351,7 @@ func TestPlaceless(t *testing.T) {
 				t.Errorf("%d transitions: %+v", transitions, res)
 			}
 			for i, want := range []bool{false, true, true, dead} {
-				if a := res.Answers[i]; a.True != want || len(a.Marking) > 0 {
+				if a := res.Answers[i]; a.Verdict != logic.VerdictOf(want) || len(a.Marking) > 0 {
 					t.Errorf("%d transitions, question %d: %+v, want %v", transitions, i, a, want)
 				}
 			}

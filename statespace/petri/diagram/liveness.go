@@ -1,16 +1,21 @@
 package diagram
 
-import "github.com/farhash/farhash/statespace/symbolic"
+import (
+	"github.com/farhash/farhash/statespace/logic"
+	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/symbolic"
+)
 
 // live answers whether from every reachable marking each transition can fire again. A transition
 // that never fires, or a deadlock, decides it. Else each part of the graph that nothing leads out
 // of must have a marking for each transition; then all that lead there are done, which mostly are
 // all markings at once.
-func (x *explorer) live(a *Answer, stuck symbolic.Node) error {
-	a.True = len(x.fires) == 0
-	if a.True {
+func (x *explorer) live(a *property.Answer, stuck symbolic.Node) error {
+	if len(x.fires) == 0 {
+		a.Verdict = logic.True
 		return nil
 	}
+	a.Verdict = logic.False
 	if stuck != symbolic.Empty {
 		x.stranded(a, stuck, -1)
 		return nil
@@ -41,7 +46,8 @@ func (x *explorer) live(a *Answer, stuck symbolic.Node) error {
 		if err != nil {
 			return err
 		}
-		if a.True = left == symbolic.Empty; a.True {
+		if left == symbolic.Empty {
+			a.Verdict = logic.True
 			return nil
 		}
 		if from, err = x.one(left); err != nil {
@@ -53,7 +59,7 @@ func (x *explorer) live(a *Answer, stuck symbolic.Node) error {
 
 // stranded notes that a net is not live, as the markings of a set show, and which transition never
 // fires again, -1 for all.
-func (x *explorer) stranded(a *Answer, markings symbolic.Node, transition int) {
+func (x *explorer) stranded(a *property.Answer, markings symbolic.Node, transition int) {
 	a.Transition = transition
 	a.Marking = x.marking(markings)
 	x.shows(markings)

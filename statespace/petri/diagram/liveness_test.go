@@ -41,10 +41,10 @@ func TestLiveness(t *testing.T) {
 			Strategy: symbolic.Strategies()[i%2]}, property.Property{Kind: property.Live})
 		must(t, err)
 		a := res.Answers[0]
-		if a.True == slices.Contains(want, false) {
+		if (a.Verdict == logic.True) == slices.Contains(want, false) {
 			t.Fatalf("%+v: %+v, not %v", net, a, want)
 		}
-		if a.True {
+		if a.Verdict == logic.True {
 			cases["live"]++
 			continue
 		}
@@ -150,7 +150,7 @@ func TestLargeTraces(t *testing.T) {
 	res, err = Explore(t.Context(), net, Options{MaxBytes: 256 << 20},
 		property.Property{Kind: property.Live})
 	must(t, err)
-	if !res.Answers[0].True {
+	if res.Answers[0].Verdict != logic.True {
 		t.Errorf("Kanban-20 is said not to be live")
 	}
 }

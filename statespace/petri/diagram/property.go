@@ -10,8 +10,8 @@ import (
 )
 
 // answer answers a property.
-func (x *explorer) answer(p property.Property) (a Answer, err error) {
-	a.Property, a.Transition = p, -1
+func (x *explorer) answer(p property.Property) (a property.Answer, err error) {
+	a = property.Answer{Property: &p, Exact: true, Witness: -1, Transition: -1}
 	switch p.Kind {
 	case property.Bound:
 		weights, constant, err := x.weights(p.Sum, property.Sum{})
@@ -23,13 +23,16 @@ func (x *explorer) answer(p property.Property) (a Answer, err error) {
 		}
 		return a, x.showsBound(weights, constant, a.Value)
 	case property.Stable:
+		a.Verdict = logic.False
 		for level := range x.low {
-			a.True = a.True || x.low[level] == x.high[level]
+			if x.low[level] == x.high[level] {
+				a.Verdict = logic.True
+			}
 		}
 		return a, nil
 	case property.QuasiLive:
 		a.Transition, err = x.missing(x.all)
-		a.True = a.Transition < 0
+		a.Verdict = logic.VerdictOf(a.Transition < 0)
 		return a, err
 	case property.Live:
 		stuck, err := x.held(x.s.Stuck(x.all, x.fires))
@@ -44,8 +47,9 @@ func (x *explorer) answer(p property.Property) (a Answer, err error) {
 			return a, err
 		}
 		defer func() { x.s.Release(yes) }()
-		if a.True = yes != symbolic.Empty; p.Kind == property.Always {
-			a.True = yes == x.all
+		a.Verdict = logic.VerdictOf(yes != symbolic.Empty)
+		if p.Kind == property.Always {
+			a.Verdict = logic.VerdictOf(yes == x.all)
 			if yes, err = x.except(x.all)(yes, nil); err != nil {
 				return a, err
 			}

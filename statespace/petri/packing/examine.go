@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
 
@@ -19,7 +20,7 @@ type examiner struct {
 func newExaminer(p *Packing) *examiner {
 	x := &examiner{p: p, marking: make([]int64, len(p.net.Places)+1)}
 	for i := range p.questions.list {
-		if q := &p.questions.list[i]; q.known == Unknown &&
+		if q := &p.questions.list[i]; q.known == logic.Unknown &&
 			(q.Kind == property.Bound || q.formula != nil) {
 			x.open = append(x.open, q)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
@@ -29,7 +30,7 @@ func TestLivenessOfRandomNets(t *testing.T) {
 			t.Fatalf("net %d: %v", i, err)
 		}
 		a := answers[0]
-		if (a.Verdict == True) == slices.Contains(want, false) || !a.Exact {
+		if (a.Verdict == logic.True) == slices.Contains(want, false) || !a.Exact {
 			t.Fatalf("net %d %+v: %+v, want %v", i, n, a, want)
 		}
 		cases[strandedAt(t, n, a, res, firings)]++
@@ -44,10 +45,11 @@ func TestLivenessOfRandomNets(t *testing.T) {
 
 // strandedAt verifies where an answer says that a net is not live any more, and says which case it
 // is.
-func strandedAt(t *testing.T, n *petri.Net, a Answer, res *explore.Result, firings []int) string {
+func strandedAt(t *testing.T, n *petri.Net, a property.Answer, res *explore.Result,
+	firings []int) string {
 	t.Helper()
 	switch {
-	case a.Verdict == True:
+	case a.Verdict == logic.True:
 		return "live"
 	case a.Structural:
 		if slices.ContainsFunc(markings(n, 1000), n.Transitions[a.Transition].Enabled) {
@@ -101,9 +103,9 @@ func TestLivenessUnknown(t *testing.T) {
 		switch {
 		case !res.Complete:
 			t.Errorf("%+v", res)
-		case mem == 4<<20 && (a.Exact || a.Verdict != Unknown || a.Reason == ""):
+		case mem == 4<<20 && (a.Exact || a.Verdict != logic.Unknown || a.Reason == ""):
 			t.Errorf("%+v", a)
-		case mem > 4<<20 && a.Verdict != True:
+		case mem > 4<<20 && a.Verdict != logic.True:
 			t.Errorf("%+v, %+v", a, res.Live)
 		}
 	}

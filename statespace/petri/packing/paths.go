@@ -67,12 +67,7 @@ func (p *Packing) note(res *explore.Result, answers pathAnswers) {
 		if q.paths == nil || len(answers) == 0 {
 			continue
 		}
-		if a := answers[0]; a.Known {
-			res.Findings[q.finding] = uint64(False)
-			if a.True {
-				res.Findings[q.finding] = uint64(True)
-			}
-		}
+		res.Findings[q.finding] = uint64(answers[0].Verdict)
 		answers = answers[1:]
 	}
 }

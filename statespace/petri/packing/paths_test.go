@@ -273,9 +273,9 @@ func TestPathsOfRandomNets(t *testing.T) {
 		}
 		p := newPlain(n, all)
 		for k, a := range answers {
-			want := False
+			want := logic.False
 			if p.truth(properties[k].Formula)[0] {
-				want = True
+				want = logic.True
 			}
 			if a.Verdict != want || !a.Exact {
 				t.Fatalf("net %d %+v, %d ranks, formula %d: %v %q, want %v\n%s\n%+v", i, n, ranks,
@@ -326,7 +326,7 @@ func TestPathsTooLarge(t *testing.T) {
 	if a := answers[0]; a.Exact || a.Reason != "its automaton would have more than 64 states" {
 		t.Errorf("%+v", a)
 	}
-	if a := answers[1]; a.Verdict != True || !a.Exact {
+	if a := answers[1]; a.Verdict != logic.True || !a.Exact {
 		t.Errorf("%+v", a)
 	}
 	if !reflect.DeepEqual(answers[0].Property.Formula.Args[0], large) {
@@ -359,14 +359,14 @@ func TestNextInDeadInitialMarking(t *testing.T) {
 		Transitions: []petri.Transition{{ID: "t", Name: "t",
 			In: []petri.Arc{{Place: 0, Weight: 1}}}}}
 	var file strings.Builder
-	wants := map[string]Verdict{}
-	for id, want := range map[string]Verdict{"N-CTLCardinality-00": True,
-		"N-LTLCardinality-00": False} {
-		for least, least0 := range []Verdict{True, want} { // tokens of p, which has none
+	wants := map[string]logic.Verdict{}
+	for id, want := range map[string]logic.Verdict{"N-CTLCardinality-00": logic.True,
+		"N-LTLCardinality-00": logic.False} {
+		for least, least0 := range []logic.Verdict{logic.True, want} { // tokens of p: it has none
 			for i, next := range []string{"%s", "<next>%s</next>"} {
 				name := fmt.Sprint(id, least, i)
 				if wants[name] = least0; i == 1 && least == 1 {
-					wants[name] = False // X X is of LTL alone
+					wants[name] = logic.False // X X is of LTL alone
 				}
 				fmt.Fprintf(&file, "<property><id>%s</id><formula><all-paths>"+
 					"<next>"+next+"</next></all-paths></formula></property>", name, fmt.Sprintf(

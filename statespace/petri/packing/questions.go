@@ -22,40 +22,11 @@ func Peaks(res *explore.Result) (place, marking uint64) {
 	return res.Findings[findingPlace], res.Findings[findingMarking]
 }
 
-// Verdict is the answer to a property that is true or false.
-type Verdict int
-
-// The verdicts.
-const (
-	Unknown Verdict = iota // the search ended too early
-	True
-	False
-)
-
-func (v Verdict) String() string { return [...]string{"unknown", "true", "false"}[v] }
-
-// Answer is what is known about a property.
-type Answer struct {
-	Property   *property.Property
-	Verdict    Verdict // of all but Bound
-	Value      int64   // of Bound: the largest value, so far if Exact is not set
-	Exact      bool
-	Structural bool // the structure of the net gave it, and no marking
-	// Witness is the finding whose witness shows it, for explore.Options.Trace; -1 if none does.
-	Witness int
-	// Transition is one that can not fire any more from the witness, where a net is not live, or
-	// not at all, where there is none; -1 if that is not the answer.
-	Transition int
-	Reason     string // why it is unknown after a complete search
-	// Walk has shown it, for Walked; nil if none has.
-	Walk *explore.Walk
-}
-
 // question is a property as a packing asks it.
 type question struct {
 	*property.Property
 	formula *logic.Formula // whose truth in one marking decides; nil if none is needed
-	known   Verdict        // by structure
+	known   logic.Verdict  // by structure
 	finding int            // its first one
 	most    int64          // of Bound: no marking has more
 	paths   *logic.Formula // of Temporal; nil if it is refused
@@ -93,9 +64,9 @@ func (p *Packing) ask(properties []property.Property) error {
 			at.known = p.stableByStructure()
 		case property.QuasiLive:
 			if len(p.net.Transitions) == 0 {
-				at.known = True
+				at.known = logic.True
 			} else if slices.Contains(p.s.live, false) {
-				at.known = False
+				at.known = logic.False
 			}
 		case property.Live:
 			p.askLive(&at)
@@ -105,7 +76,8 @@ func (p *Packing) ask(properties []property.Property) error {
 		q.list = append(q.list, at)
 	}
 	for i := range q.list {
-		if at := &q.list[i]; at.Kind >= property.Stable && q.fires == 0 && at.known == Unknown {
+		at := &q.list[i]
+		if at.Kind >= property.Stable && q.fires == 0 && at.known == logic.Unknown {
 			q.fires = q.n
 			q.n += len(p.net.Transitions)
 		}
@@ -148,16 +120,9 @@ func (p *Packing) askFormula(at *question) {
 		f = logic.Of(logic.Not, f)
 	}
 	at.formula = p.simplify(f)
-	decided, not := True, False // by a marking of which the formula is true, and without one
-	if at.Kind == property.Always {
-		decided, not = False, True
-	}
-	switch {
-	case !at.formula.Constant():
-	case at.formula.Op == logic.And:
-		at.known = decided
-	default:
-		at.known = not
+	if at.formula.Constant() {
+		found := at.formula.Op == logic.And // in each marking: that decides a Sometimes
+		at.known = logic.VerdictOf(found == (at.Kind == property.Sometimes))
 	}
 }
 
@@ -165,9 +130,9 @@ func (p *Packing) askFormula(at *question) {
 func (p *Packing) askLive(at *question) {
 	switch {
 	case len(p.net.Transitions) == 0:
-		at.known = True
+		at.known = logic.True
 	case slices.Contains(p.s.live, false):
-		at.known = False
+		at.known = logic.False
 	default:
 		at.formula = p.simplify(logic.Leaf(property.Stuck{}))
 	}
@@ -176,7 +141,7 @@ func (p *Packing) askLive(at *question) {
 // live are the findings that must be live for a question, for explore.Options.Live.
 func (p *Packing) live() []int {
 	var all []int
-	open := func(q question) bool { return q.Kind == property.Live && q.known == Unknown }
+	open := func(q question) bool { return q.Kind == property.Live && q.known == logic.Unknown }
 	if slices.ContainsFunc(p.questions.list, open) {
 		for t := range p.net.Transitions {
 			all = append(all, p.questions.fires+t)
@@ -200,21 +165,21 @@ func (p *Packing) askBound(at *question) error {
 	low, high := p.extremes(at.Sum, property.Sum{})
 	at.most = high
 	if low == high {
-		at.known = True
+		at.known = logic.True
 	}
 	return nil
 }
 
 // stableByStructure is True if no transition that can fire changes some place, and False if there
 // is no place.
-func (p *Packing) stableByStructure() Verdict {
+func (p *Packing) stableByStructure() logic.Verdict {
 	if len(p.net.Places) == 0 {
-		return False
+		return logic.False
 	}
 	if slices.Contains(p.changing(func(t int) bool { return p.s.live[t] }), false) {
-		return True
+		return logic.True
 	}
-	return Unknown
+	return logic.Unknown
 }
 
 // changing reports, by place, whether some of the transitions changes it.
@@ -246,8 +211,8 @@ func (p *Packing) Decided(findings []uint64) bool {
 }
 
 // Answers says what a search has found out about the properties.
-func (p *Packing) Answers(res *explore.Result) []Answer {
-	var all []Answer
+func (p *Packing) Answers(res *explore.Result) []property.Answer {
+	var all []property.Answer
 	for i := range p.questions.list {
 		all = append(all, p.known(&p.questions.list[i], res.Findings, res))
 	}
@@ -269,7 +234,7 @@ func (p *Packing) Unfired(res *explore.Result) (all []int) {
 }
 
 // decided has use called for the answers that the findings of a search give before it is over.
-func (p *Packing) decided(shot explore.Snapshot, use func(number int, a Answer)) {
+func (p *Packing) decided(shot explore.Snapshot, use func(number int, a property.Answer)) {
 	findings := shot.Findings
 	if findings == nil { // it has not begun
 		findings = make([]uint64, p.questions.n)
@@ -282,22 +247,22 @@ func (p *Packing) decided(shot explore.Snapshot, use func(number int, a Answer))
 	}
 }
 
-// known is answer, with the walk that has shown it.
-func (p *Packing) known(q *question, findings []uint64, res *explore.Result) Answer {
+// known is answer, and whether a walk has shown it.
+func (p *Packing) known(q *question, findings []uint64, res *explore.Result) property.Answer {
 	a := p.answer(q, findings, res)
-	if walk, ok := res.Walks[a.Witness]; ok && q.Kind != property.Bound {
-		a.Walk = &walk
+	if q.Kind != property.Bound {
+		_, a.ByWalk = res.Walks[a.Witness]
 	}
 	return a
 }
 
 // answer is what findings say about a question, where a result says whether they are of all
 // markings, and what else is known.
-func (p *Packing) answer(q *question, findings []uint64, res *explore.Result) Answer {
+func (p *Packing) answer(q *question, findings []uint64, res *explore.Result) property.Answer {
 	complete := res.Complete
-	a := Answer{Property: q.Property, Witness: -1, Verdict: q.known, Structural: true,
+	a := property.Answer{Property: q.Property, Witness: -1, Verdict: q.known, Structural: true,
 		Transition: -1}
-	if q.known != Unknown {
+	if q.known != logic.Unknown {
 		a.Exact, a.Value = true, q.most
 		if q.Kind >= property.QuasiLive {
 			a.Transition = slices.Index(p.s.live, false)
@@ -305,26 +270,21 @@ func (p *Packing) answer(q *question, findings []uint64, res *explore.Result) An
 		return a
 	}
 	a.Structural = false
-	found, none := False, True
 	switch q.Kind {
 	case property.Bound:
 		a.Value = int64(findings[q.finding]) - 1
 		a.Witness = q.finding // for explore.Options.TraceEach
 		a.Exact = complete || findings[q.finding+1] != 0
 		return a
-	case property.Sometimes:
-		found, none = True, False
-		fallthrough
-	case property.Always:
+	case property.Always, property.Sometimes:
+		sometimes := q.Kind == property.Sometimes
 		if findings[q.finding] != 0 {
-			a.Verdict, a.Witness = found, q.finding
+			a.Verdict, a.Witness = logic.VerdictOf(sometimes), q.finding
 		} else if complete {
-			a.Verdict = none
+			a.Verdict = logic.VerdictOf(!sometimes)
 		}
-	case property.Live:
-		p.answerLive(&a, q, findings, res.Live)
 	case property.Temporal:
-		if a.Verdict, a.Reason = Verdict(findings[q.finding]), q.refused; res.Swept != nil {
+		if a.Verdict, a.Reason = logic.Verdict(findings[q.finding]), q.refused; res.Swept != nil {
 			a.Reason = cmp.Or(a.Reason, res.Swept.Detail)
 		}
 	case property.QuasiLive, property.Stable:
@@ -332,35 +292,28 @@ func (p *Packing) answer(q *question, findings []uint64, res *explore.Result) An
 		all := true // transitions have fired, or places changed
 		if q.Kind == property.Stable {
 			all = !slices.Contains(p.changing(fires), false)
-			found, none = False, True
 		} else {
 			for t := range p.net.Transitions {
 				all = all && fires(t)
 			}
-			found, none = True, False
 		}
-		if all {
-			a.Verdict = found
-		} else if complete {
-			a.Verdict = none
+		if all || complete {
+			a.Verdict = logic.VerdictOf(all == (q.Kind == property.QuasiLive))
+		}
+	case property.Live:
+		switch live := res.Live; {
+		case findings[q.finding] != 0:
+			a.Verdict, a.Witness = logic.False, q.finding
+		case live == nil:
+		case !live.Known:
+			a.Reason = live.Detail
+		case live.Live:
+			a.Verdict = logic.True
+		default:
+			a.Verdict, a.Witness = logic.False, explore.Stranded
+			a.Transition = live.Finding - p.questions.fires
 		}
 	}
-	a.Exact = a.Verdict != Unknown
+	a.Exact = a.Verdict != logic.Unknown
 	return a
-}
-
-// answerLive is what is known about liveness.
-func (p *Packing) answerLive(a *Answer, q *question, findings []uint64, live *explore.Liveness) {
-	switch {
-	case findings[q.finding] != 0:
-		a.Verdict, a.Witness = False, q.finding
-	case live == nil:
-	case !live.Known:
-		a.Reason = live.Detail
-	case live.Live:
-		a.Verdict = True
-	default:
-		a.Verdict, a.Witness = False, explore.Stranded
-		a.Transition = live.Finding - p.questions.fires
-	}
 }

@@ -40,8 +40,9 @@ func markings(n *petri.Net, limit int) [][]int64 {
 }
 
 // naively answers a property from all markings.
-func naively(n *petri.Net, p *property.Property, all [][]int64) (verdict Verdict, value int64) {
-	truth := map[bool]Verdict{true: True, false: False}
+func naively(n *petri.Net, p *property.Property, all [][]int64) (verdict logic.Verdict,
+	value int64) {
+	truth := map[bool]logic.Verdict{true: logic.True, false: logic.False}
 	switch p.Kind {
 	case property.Always, property.Sometimes:
 		yes := slices.ContainsFunc(all, func(m []int64) bool {
@@ -52,25 +53,25 @@ func naively(n *petri.Net, p *property.Property, all [][]int64) (verdict Verdict
 		for _, m := range all {
 			value = max(value, p.Sum.Value(m))
 		}
-		return Unknown, value
+		return logic.Unknown, value
 	case property.Stable:
 		for place := range n.Places {
 			changed := func(m []int64) bool { return m[place] != all[0][place] }
 			if !slices.ContainsFunc(all, changed) {
-				return True, 0
+				return logic.True, 0
 			}
 		}
-		return False, 0
+		return logic.False, 0
 	case property.Live:
 		live, _ := naive.Live(n, len(all))
 		return truth[!slices.Contains(live, false)], 0
 	default:
 		for t := range n.Transitions {
 			if !slices.ContainsFunc(all, n.Transitions[t].Enabled) {
-				return False, 0
+				return logic.False, 0
 			}
 		}
-		return True, 0
+		return logic.True, 0
 	}
 }
 
@@ -128,7 +129,7 @@ func randomProperties(rng *rand.Rand, n *petri.Net) []property.Property {
 
 // answersOf explores a net on some ranks and answers its properties.
 func answersOf(n *petri.Net, ranks int, properties []property.Property, opts explore.Options) (
-	answers []Answer, res *explore.Result, firings []int, err error) {
+	answers []property.Answer, res *explore.Result, firings []int, err error) {
 	search := NewSearch(n, properties...)
 	err = local.Run(ranks, func(job rma.Job) error {
 		r, p, err := search.Run(context.Background(), job, opts)
@@ -202,7 +203,7 @@ func TestWitnesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answers[0].Verdict != True || answers[0].Structural {
+		if answers[0].Verdict != logic.True || answers[0].Structural {
 			continue
 		}
 		compared++
@@ -277,7 +278,7 @@ func TestBoundsEndTheSearch(t *testing.T) {
 func TestManyInputs(t *testing.T) {
 	answers, res, _, err := answersOf(manyInputs(), 1,
 		[]property.Property{{Kind: property.QuasiLive}}, explore.Options{})
-	if err != nil || res.States != 2 || answers[0].Verdict != False || answers[0].Structural {
+	if err != nil || res.States != 2 || answers[0].Verdict != logic.False || answers[0].Structural {
 		t.Errorf("%+v, %+v, %v", answers, res, err)
 	}
 }
@@ -302,7 +303,7 @@ func TestLiveWithoutTransitions(t *testing.T) {
 	s.place(1)
 	answers, _, _, err := answersOf(&s.net, 1,
 		[]property.Property{{Kind: property.Live}}, explore.Options{})
-	if err != nil || answers[0].Verdict != True || !answers[0].Structural {
+	if err != nil || answers[0].Verdict != logic.True || !answers[0].Structural {
 		t.Errorf("%+v, %v", answers, err)
 	}
 }
@@ -370,8 +371,8 @@ func TestUnknown(t *testing.T) {
 			return err
 		}
 		a := p.Answers(res)
-		if res.Reason != explore.MemoryFull || a[0].Verdict != Unknown || a[0].Exact ||
-			a[1].Verdict != Unknown || a[2].Verdict != True {
+		if res.Reason != explore.MemoryFull || a[0].Verdict != logic.Unknown || a[0].Exact ||
+			a[1].Verdict != logic.Unknown || a[2].Verdict != logic.True {
 			t.Errorf("%+v, %+v", res, a)
 		}
 		return nil

@@ -32,7 +32,7 @@ type Search struct {
 	properties []property.Property
 	// Answered, if not nil, is called where explore.Options.Progress is, with the number of a
 	// property, once each, when a search that runs has the answer. Set it before Run.
-	Answered func(number int, a Answer)
+	Answered func(number int, a property.Answer)
 
 	mu        sync.Mutex
 	structure *structure       // nil before the first packing
@@ -178,7 +178,7 @@ func (s *Search) answering(p *Packing, opts explore.Options) explore.Options {
 		s.answered = make([]bool, len(s.properties))
 	}
 	opts.Progress = func(shot explore.Snapshot) {
-		p.decided(shot, func(number int, a Answer) {
+		p.decided(shot, func(number int, a property.Answer) {
 			if !s.answered[number] {
 				s.answered[number] = true
 				s.Answered(number, a)

@@ -33,7 +33,7 @@ func resumes(t *testing.T, search *Search, opts explore.Options) {
 	opts.Resume, opts.Checkpoint = opts.Checkpoint, ""
 	err := local.Run(2, func(job rma.Job) error {
 		res, p, err := search.Run(context.Background(), job, opts)
-		if err == nil && (p.guess != 16 || p.Answers(res)[0].Verdict != True) {
+		if err == nil && (p.guess != 16 || p.Answers(res)[0].Verdict != logic.True) {
 			t.Errorf("guess of %d bits, %+v", p.guess, p.Answers(res)[0])
 		}
 		return err
@@ -115,9 +115,9 @@ func TestAnswered(t *testing.T) {
 		property.Property{Kind: property.Always, Formula: logic.Leaf(
 			&property.AtMost{Left: one, Right: property.Sum{Constant: 1}})})
 	var told []int
-	s.Answered = func(number int, a Answer) {
-		if told = append(told, number); a.Verdict != True || (a.Walk != nil) != (number == 0) {
-			t.Errorf("%d is %v, by %v", number, a.Verdict, a.Walk)
+	s.Answered = func(number int, a property.Answer) {
+		if told = append(told, number); a.Verdict != logic.True || a.ByWalk != (number == 0) {
+			t.Errorf("%d is %v, by a walk: %v", number, a.Verdict, a.ByWalk)
 		}
 	}
 	shots := 0

@@ -36,13 +36,13 @@ func formulaOf(t *testing.T, n *petri.Net, text string) *logic.Formula {
 // The weights of a place that is on both sides of a comparison, or twice in a sum, add up.
 func TestWeightsAddUp(t *testing.T) {
 	n := circle(3)
-	for text, want := range map[string]Verdict{
-		"tokens(p0) <= 4 - tokens(p0)":              False,
-		"tokens(p0) <= 6 - tokens(p0)":              True,
-		"2*tokens(p0) <= 4":                         False,
-		"tokens(p0, p0) - 2 <= 3 - tokens(p1)":      False,
-		"tokens(p0) <= 3 + tokens(p0) - tokens(p1)": True,
-		"tokens(p0) <= 2 + tokens(p0) - tokens(p1)": False,
+	for text, want := range map[string]logic.Verdict{
+		"tokens(p0) <= 4 - tokens(p0)":              logic.False,
+		"tokens(p0) <= 6 - tokens(p0)":              logic.True,
+		"2*tokens(p0) <= 4":                         logic.False,
+		"tokens(p0, p0) - 2 <= 3 - tokens(p1)":      logic.False,
+		"tokens(p0) <= 3 + tokens(p0) - tokens(p1)": logic.True,
+		"tokens(p0) <= 2 + tokens(p0) - tokens(p1)": logic.False,
 	} {
 		answers, _, _, err := answersOf(n, 1, []property.Property{
 			{Kind: property.Always, Formula: formulaOf(t, n, text)}}, explore.Options{})
@@ -56,7 +56,7 @@ func TestWeightsAddUp(t *testing.T) {
 		{Kind: property.Always, Formula: logic.Leaf(&property.AtMost{Left: twice,
 			Right: property.Sum{Constant: 4}})},
 	}, explore.Options{})
-	if err != nil || answers[0].Value != 6 || answers[1].Verdict != False {
+	if err != nil || answers[0].Value != 6 || answers[1].Verdict != logic.False {
 		t.Errorf("a place twice in a sum: %+v, %v", answers, err)
 	}
 }

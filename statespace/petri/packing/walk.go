@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri/property"
 	"github.com/farhash/farhash/statespace/petri/randomwalk"
 )
@@ -31,7 +32,7 @@ func (p *Packing) makeTour() *tour {
 			}
 		}
 		switch {
-		case q.known != Unknown:
+		case q.known != logic.Unknown:
 		case q.formula != nil:
 			t.goals[i] = t.Goal(q.formula)
 			property.Places(q.formula, p.net, use)

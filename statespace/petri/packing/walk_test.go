@@ -49,7 +49,7 @@ func TestWalksOfRandomNets(t *testing.T) {
 		res := &explore.Result{Findings: e.Findings(), Walks: walks}
 		for i, a := range p.Answers(res) {
 			verdict, value := naively(n, &properties[i], all)
-			wrong := a.Verdict != Unknown && a.Verdict != verdict
+			wrong := a.Verdict != logic.Unknown && a.Verdict != verdict
 			if a.Property.Kind == property.Bound {
 				wrong = a.Value > value || a.Exact && a.Value < value
 			}
@@ -57,11 +57,11 @@ func TestWalksOfRandomNets(t *testing.T) {
 				t.Fatalf("net %+v, property %+v: %+v, want %v or %d", n, properties[i], a, verdict,
 					value)
 			}
-			if a.Walk == nil {
+			if !a.ByWalk {
 				continue
 			}
-			firings, err := p.Walked(a.Witness, *a.Walk)
-			if err != nil || len(firings) > a.Walk.Length {
+			firings, err := p.Walked(a.Witness, walks[a.Witness])
+			if err != nil || len(firings) > walks[a.Witness].Length {
 				t.Fatalf("net %+v, property %+v, %v: %v", n, properties[i], firings, err)
 			}
 			marking := n.Initial()
@@ -103,11 +103,11 @@ func TestWalksEndTheSearch(t *testing.T) {
 				return err
 			}
 			a := p.Answers(res)[0]
-			if res.Reason != explore.Decided || a.Verdict != True || a.Walk == nil {
+			if res.Reason != explore.Decided || a.Verdict != logic.True || !a.ByWalk {
 				t.Errorf("rank %d: %+v, %+v", job.Rank(), a, res)
 				return nil
 			}
-			firings, err := p.Walked(res.Traced, *a.Walk)
+			firings, err := p.Walked(res.Traced, res.Walks[res.Traced])
 			if len(firings) < 40 || len(firings) > 100 {
 				t.Errorf("rank %d: %d firings", job.Rank(), len(firings))
 			}
@@ -144,11 +144,11 @@ func TestWalksOfEmptyNets(t *testing.T) {
 	fires := []petri.Transition{{ID: "t", Name: "t"}}
 	for _, c := range []struct {
 		net                     petri.Net
-		stable, quasiLive, live Verdict
+		stable, quasiLive, live logic.Verdict
 	}{
-		{petri.Net{}, False, True, True},
-		{petri.Net{Places: place}, True, True, True},
-		{petri.Net{Transitions: fires}, False, True, True},
+		{petri.Net{}, logic.False, logic.True, logic.True},
+		{petri.Net{Places: place}, logic.True, logic.True, logic.True},
+		{petri.Net{Transitions: fires}, logic.False, logic.True, logic.True},
 	} {
 		properties := []property.Property{{Kind: property.Stable}, {Kind: property.QuasiLive},
 			{Kind: property.Live}, {Kind: property.Sometimes,
@@ -165,11 +165,11 @@ func TestWalksOfEmptyNets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stuck := Verdict(False)
+		stuck := logic.Verdict(logic.False)
 		if len(c.net.Transitions) == 0 {
-			stuck = True
+			stuck = logic.True
 		}
-		for i, want := range []Verdict{c.stable, c.quasiLive, c.live, stuck} {
+		for i, want := range []logic.Verdict{c.stable, c.quasiLive, c.live, stuck} {
 			if answers[i].Verdict != want {
 				t.Errorf("%+v, question %d: %+v, want %v", c.net, i, answers[i], want)
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
-	"github.com/farhash/farhash/statespace/petri/packing"
 	"github.com/farhash/farhash/statespace/petri/property"
 	"github.com/farhash/farhash/statespace/report"
 )
@@ -117,9 +117,9 @@ type propertyAnswer struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-func newPropertyAnswer(net *petri.Net, a packing.Answer) propertyAnswer {
+func newPropertyAnswer(net *petri.Net, a property.Answer) propertyAnswer {
 	p := propertyAnswer{Name: a.Property.Name, Structural: a.Structural, Reason: a.Reason,
-		ByWalk: a.Walk != nil, Answer: json.RawMessage("null")}
+		ByWalk: a.ByWalk, Answer: json.RawMessage("null")}
 	if a.Transition >= 0 {
 		p.Transition = net.Transitions[a.Transition].ID
 	}
@@ -128,8 +128,8 @@ func newPropertyAnswer(net *petri.Net, a packing.Answer) propertyAnswer {
 		p.Answer = strconv.AppendInt(nil, a.Value, 10)
 	case a.Property.Kind == property.Bound:
 		p.AtLeast = &a.Value
-	case a.Verdict != packing.Unknown:
-		p.Answer = strconv.AppendBool(nil, a.Verdict == packing.True)
+	case a.Verdict != logic.Unknown:
+		p.Answer = strconv.AppendBool(nil, a.Verdict == logic.True)
 	}
 	return p
 }

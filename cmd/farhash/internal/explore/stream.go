@@ -8,7 +8,7 @@ import (
 
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/statespace/petri"
-	"github.com/farhash/farhash/statespace/petri/packing"
+	"github.com/farhash/farhash/statespace/petri/property"
 )
 
 // stream prints answers of a search that runs, so that a process that is killed has given them.
@@ -30,7 +30,7 @@ func (f *exploreFlags) stream(net *petri.Net, asked int) *stream {
 }
 
 // answered prints an answer, where lines are asked for.
-func (s *stream) answered(_ int, a packing.Answer) {
+func (s *stream) answered(_ int, a property.Answer) {
 	lines := s.f.mcc || s.f.json == cli.JSONLines
 	s.show.knows(lines)
 	s.mu.Lock()

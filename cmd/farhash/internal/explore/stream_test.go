@@ -7,8 +7,8 @@ import (
 
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/cmd/farhash/internal/try"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
-	"github.com/farhash/farhash/statespace/petri/packing"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
 
@@ -16,9 +16,9 @@ import (
 // end. With an object there is none.
 func TestStream(t *testing.T) {
 	net := &petri.Net{Name: "n"}
-	known := func(name string) packing.Answer {
-		return packing.Answer{Property: &property.Property{Name: name, Kind: property.Always},
-			Verdict: packing.True, Transition: -1}
+	known := func(name string) property.Answer {
+		return property.Answer{Property: &property.Property{Name: name, Kind: property.Always},
+			Verdict: logic.True, Transition: -1}
 	}
 	by := techniques(engineExplicit)
 	line := func(name string) string { return `{"name":"` + name + `","answer":true}` + "\n" }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
@@ -146,16 +145,7 @@ func (a *answer) takeSets(net *petri.Net, res *diagram.Result,
 	a.Complete, a.Strategy, a.PlaceOrder = true, string(res.Strategy), res.Order
 	a.Nodes, a.Bytes, a.Seconds = res.Nodes, res.Stats.Bytes, res.Elapsed.Seconds()
 	for _, known := range res.Answers {
-		p := propertyAnswer{Name: known.Property.Name}
-		if known.Transition >= 0 {
-			p.Transition = net.Transitions[known.Transition].ID
-		}
-		if known.Property.Kind == property.Bound {
-			p.Answer = strconv.AppendInt(nil, known.Value, 10)
-		} else {
-			p.Answer = strconv.AppendBool(nil, known.True)
-		}
-		a.Properties = append(a.Properties, p)
+		a.Properties = append(a.Properties, newPropertyAnswer(net, known))
 	}
 	a.takeTraces(net, res)
 }
@@ -168,12 +158,8 @@ func (a *answer) takeTraces(net *petri.Net, res *diagram.Result) {
 		if found.Traced != diagram.Deadlock {
 			known := &res.Answers[found.Traced]
 			t.Property = known.Property.Name
-			switch {
-			case known.Transition >= 0:
-				t.goal = strandedGoal(net, known.Transition)
-			case known.Property.Kind != property.Live:
-				t.goal = shownGoal(&packing.Answer{Property: &known.Property, Exact: true,
-					Value: known.Value}, net)
+			if known.Property.Kind != property.Live || known.Transition >= 0 {
+				t.goal = shownGoal(known, net)
 			}
 		}
 		a.Traces = append(a.Traces, t)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/logic"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
 	"github.com/farhash/farhash/statespace/petri/property"
@@ -103,7 +104,7 @@ func newTraces(net *petri.Net, res *explore.Result, p *packing.Packing, traced s
 
 // traceOf is the trace to a marking that shows an answer; ok is false if none does or no way there
 // is known.
-func traceOf(net *petri.Net, p *packing.Packing, a packing.Answer, res *explore.Result) (
+func traceOf(net *petri.Net, p *packing.Packing, a property.Answer, res *explore.Result) (
 	t netTrace, ok bool, err error) {
 	if shownAtOnce(a) {
 		t = newNetTrace(net, nil)
@@ -139,15 +140,15 @@ func traceOf(net *petri.Net, p *packing.Packing, a packing.Answer, res *explore.
 
 // shownAtOnce reports whether the structure of the net gives an answer that the initial marking
 // shows like all others.
-func shownAtOnce(a packing.Answer) bool {
+func shownAtOnce(a property.Answer) bool {
 	if !a.Structural {
 		return false
 	}
 	switch a.Property.Kind {
 	case property.Always, property.Live:
-		return a.Verdict == packing.False
+		return a.Verdict == logic.False
 	case property.Sometimes:
-		return a.Verdict == packing.True
+		return a.Verdict == logic.True
 	case property.Bound:
 		return true
 	}
@@ -179,7 +180,7 @@ func strandedGoal(net *petri.Net, transition int) string {
 }
 
 // shownGoal is a marking that shows an answer, or the value of a bound.
-func shownGoal(a *packing.Answer, net *petri.Net) string {
+func shownGoal(a *property.Answer, net *petri.Net) string {
 	if a.Property.Kind == property.Live && a.Transition >= 0 {
 		return strandedGoal(net, a.Transition)
 	}
