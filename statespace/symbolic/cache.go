@@ -17,37 +17,31 @@ const (
 	opUnion operation = iota + 1
 	opIntersect
 	opMinus
-	opFire      // of a transition
-	opFireUnion // of a transition
-	opSaturate  // of a run
-	opFireSaturate
-	opSaturateLevels
+	opFire     // of a transition
 	opDisabled // of a transition
 	opStuck    // of a run
-	opSaturateWithin
-	opFireSaturateWithin
-	opAtMost // of a constraint and what is left of its constant
-	opImage  // by part of a relation, whose nodes are never removed
-	opImageUnion
+	opAtMost   // of a constraint and what is left of its constant
+	opImage    // by part of a relation, whose nodes are never removed
 	opPreimage
 	opBelow
-	opSaturateBy // of a run
-	opImageSaturate
-	opLoopsBy // of a run
+	opSaturate // of a run
+	opSaturateFire
+	opSaturateImage
+	opLoops // of a run
 	operations
 )
 
 // nodesOf says which of the arguments b and c of an operation are nodes. Argument a is one always.
 var nodesOf = [operations]struct{ b, c bool }{
-	opUnion: {b: true}, opIntersect: {b: true}, opMinus: {b: true}, opFireUnion: {c: true},
-	opImageUnion: {c: true}, opPreimage: {c: true},
-	opSaturateWithin: {b: true}, opFireSaturateWithin: {b: true},
+	opUnion: {b: true}, opIntersect: {b: true}, opMinus: {b: true}, opFire: {c: true},
+	opImage: {c: true}, opPreimage: {c: true}, opSaturate: {b: true}, opSaturateFire: {b: true},
 }
 
 // key is an operation and its arguments.
 type key struct {
 	a    uint64 // the operation, in the bits above a node, and the first argument
 	b, c uint64
+	hash uint64 // of the others
 }
 
 // opShift is where the operation is in the first word of a key. Between it and the node an entry
@@ -55,7 +49,8 @@ type key struct {
 const opShift = 56
 
 func keyOf(op operation, a Node, b, c uint64) key {
-	return key{uint64(op)<<opShift | uint64(a), b, c}
+	first := uint64(op)<<opShift | uint64(a)
+	return key{first, b, c, hash(first, b, c)}
 }
 
 // entry is four words: an operation and its result. The first is zero where there is none:
@@ -124,8 +119,6 @@ func (c *cache) close() error {
 
 const entryBytes = 32
 
-func (k *key) hash() uint64 { return hash(k.a, k.b, k.c) }
-
 func hash(a, b, c uint64) uint64 {
 	high, low := bits.Mul64(a^0x9E3779B97F4A7C15, (b+c*0xC2B2AE3D27D4EB4F)^0xD6E8FEB86659FD93)
 	return (high ^ low) * 0x9FB21C651E98DF25 >> 20
@@ -159,39 +152,52 @@ func (w *worker) setPrint(i uint64, print uint32) {
 	}
 }
 
-// get is the result of an operation.
-func (w *worker) get(k *key) (Node, bool) {
+// begin returns the result of an operation if the cache has it. Otherwise the operation begins, and
+// end ends it; all that it needs is reachable, because garbage may be collected.
+func (w *worker) begin(k *key) (Node, bool) {
 	w.lookups++
-	hash := k.hash()
-	i := hash & uint64(len(w.entries)-1)
-	if atomic.LoadUint32(&w.prints[i/4])>>(i%4*8)&printMask != fingerprint(hash) {
-		if w.cache.shared {
-			memory.PrefetchWrite(&w.entries[i].tag) // put claims it
+	i := k.hash & uint64(len(w.entries)-1)
+	e, print := &w.entries[i], atomic.LoadUint32(&w.prints[i/4])>>(i%4*8)&printMask
+	if print == fingerprint(k.hash) {
+		tag := atomic.LoadUint64(&e.tag)
+		if tag&^versionMask == k.a && atomic.LoadUint64(&e.b) == k.b &&
+			atomic.LoadUint64(&e.c) == k.c {
+			n := Node(atomic.LoadUint64((*uint64)(&e.result)))
+			// mark: begin has read a result
+			if atomic.LoadUint64(&e.tag) == tag {
+				w.hits++
+				return n, true
+			}
+			// mark: a result is replaced while it is read
 		}
-		return Empty, false
+	} else if w.cache.shared {
+		memory.PrefetchWrite(&e.tag) // put claims it
 	}
-	e := &w.entries[i]
-	tag := atomic.LoadUint64(&e.tag)
-	if tag&^versionMask != k.a || atomic.LoadUint64(&e.b) != k.b || atomic.LoadUint64(&e.c) != k.c {
-		return Empty, false
+	if w.crew.signal.Load() != 0 {
+		w.attend()
 	}
-	n := Node(atomic.LoadUint64((*uint64)(&e.result)))
-	// mark: get has read a result
-	if atomic.LoadUint64(&e.tag) != tag {
-		// mark: a result is replaced while it is read
-		return Empty, false
+	if w.depth++; w.depth > w.deepest {
+		panic(stop{errDepth})
 	}
-	w.hits++
-	return n, true
+	if w.fuse--; w.fuse < 0 {
+		w.tick()
+	}
+	return Empty, false
+}
+
+// end keeps the result of an operation.
+func (w *worker) end(k *key, n Node) Node {
+	w.depth--
+	w.put(k, n)
+	return n
 }
 
 // put keeps the result of an operation.
 func (w *worker) put(k *key, n Node) {
-	hash := k.hash()
-	i := hash & uint64(len(w.entries)-1)
+	i := k.hash & uint64(len(w.entries)-1)
 	e := &w.entries[i]
 	if !w.cache.shared {
-		w.setPrint(i, fingerprint(hash))
+		w.setPrint(i, fingerprint(k.hash))
 		*e = entry{k.a, k.b, k.c, n}
 		return
 	}
@@ -200,7 +206,7 @@ func (w *worker) put(k *key, n Node) {
 		// mark: a result is lost to another one
 		return
 	}
-	w.setPrint(i, fingerprint(hash))
+	w.setPrint(i, fingerprint(k.hash))
 	e.store(k, n)
 	// mark: a result is about to be complete
 	atomic.StoreUint64(&e.tag, k.a|(tag+versionOne)&versionMask)

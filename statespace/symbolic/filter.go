@@ -13,68 +13,67 @@ func (s *Store) Disabled(n Node, t Transition) (Node, error) {
 
 // Stuck is the vectors of a set that none of the transitions can fire from.
 func (s *Store) Stuck(n Node, transitions []Transition) (Node, error) {
-	s.begun(transitions)
+	s.fires(transitions)
 	return s.do(func(w *worker) Node { return w.stuck(n, 0, 0) }, n)
 }
 
 func (w *worker) disabled(n Node, t Transition, level int) Node {
+	// terminal
 	x := &w.transitions[t]
 	if n == Empty || level > x.bottom {
 		return Empty
 	}
+	// cache
 	k := keyOf(opDisabled, n, uint64(t), 0)
-	if n, ok := w.get(&k); ok {
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
+	// recurse
 	value, down, right := w.at(n)
-	enough := value >= x.step(level).need
-	forked := enough && w.fork(opDisabled, down, uint64(t), 0, level+1)
-	rest := w.disabled(right, t, level)
-	if enough {
-		w.push(rest)
+	if value < x.step(level).need {
+		n = w.node(value, down, w.disabled(right, t, level))
+	} else {
+		forked := w.fork(opDisabled, down, uint64(t), 0, level+1)
+		w.push(w.disabled(right, t, level))
 		below, ok := w.join(forked)
 		if !ok {
 			below = w.disabled(down, t, level+1)
 		}
-		w.pop()
-		down = below
+		n = w.node(value, below, w.pop())
 	}
-	return w.end(&k, w.node(value, down, rest))
+	// store
+	return w.end(&k, n)
 }
 
 // stuck is for the transitions of the run from a number on, which begin at a level or below it.
 func (w *worker) stuck(n Node, first, level int) Node {
+	// terminal
 	if n == Empty || first == len(w.run.order) {
 		return n
 	}
+	// cache
 	k := keyOf(opStuck, n, uint64(first), w.run.number)
-	if n, ok := w.get(&k); ok {
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
+	// recurse
 	if here := w.run.first[level+1]; here > first {
-		left := n
 		for _, t := range w.run.order[first:here] {
-			w.push(left)
-			left = w.disabled(left, t, level)
+			w.push(n)
+			n = w.disabled(n, Transition(t), level)
 			w.pop()
 		}
-		w.push(left)
-		left = w.stuck(left, here, level)
+		w.push(n)
+		n = w.stuck(n, here, level)
 		w.pop()
-		return w.end(&k, left)
+	} else {
+		value, down, right := w.at(n)
+		below, rest := w.both(call{opStuck, level + 1, down, uint64(first), 0},
+			call{opStuck, level, right, uint64(first), 0})
+		n = w.node(value, below, rest)
 	}
-	value, down, right := w.at(n)
-	forked := w.fork(opStuck, down, uint64(first), 0, level+1)
-	rest := w.stuck(right, first, level)
-	w.push(rest)
-	below, ok := w.join(forked)
-	if !ok {
-		below = w.stuck(down, first, level+1)
-	}
-	w.pop()
-	return w.end(&k, w.node(value, below, rest))
+	// store
+	return w.end(&k, n)
 }
 
 // constraint is a weighted sum of entries: the weights from level top on, up to the last that is
@@ -130,6 +129,7 @@ func (s *Store) constraintOf(weights map[int]int64, constant int64) (constraint,
 
 // atMost is the vectors whose sum from a level on is left at most.
 func (w *worker) atMost(n Node, number, level int, left int64) Node {
+	// terminal
 	c := &w.constraints[number]
 	switch {
 	case n == Empty, level >= c.end() && left < 0:
@@ -137,20 +137,20 @@ func (w *worker) atMost(n Node, number, level int, left int64) Node {
 	case level >= c.end():
 		return n
 	}
+	// cache
 	k := keyOf(opAtMost, n, uint64(number), uint64(left))
-	if n, ok := w.get(&k); ok {
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
+	// recurse
 	value, down, right := w.at(n)
 	less := left - c.weight(level)*int64(value)
 	forked := w.fork(opAtMost, down, uint64(number), uint64(less), level+1)
-	rest := w.atMost(right, number, level, left)
-	w.push(rest)
+	w.push(w.atMost(right, number, level, left))
 	below, ok := w.join(forked)
 	if !ok {
 		below = w.atMost(down, number, level+1, less)
 	}
-	w.pop()
-	return w.end(&k, w.node(value, below, rest))
+	// store
+	return w.end(&k, w.node(value, below, w.pop()))
 }

@@ -8,7 +8,7 @@ import (
 // Firings is the number of pairs of a vector of a set and a transition that can fire from it, nil
 // where more than so many steps would be needed.
 func (s *Store) Firings(n Node, transitions []Transition, steps int) (*big.Int, error) {
-	s.begun(transitions)
+	s.fires(transitions)
 	sum, err := s.newWalk(steps).firings(n)
 	if err == errSteps {
 		return nil, nil
@@ -33,7 +33,7 @@ func (k *walk) firings(n Node) (*big.Int, error) {
 			counts[n] = new(big.Int).Add(counts[down], counts[right])
 		}
 		for _, t := range k.s.run.at(level) {
-			f := firings{k, t, counts, map[Node]*big.Int{}}
+			f := firings{k, Transition(t), counts, map[Node]*big.Int{}}
 			if err := f.add(here, nodes, level); err != nil {
 				return nil, err
 			}

@@ -1,10 +1,14 @@
 package symbolic
 
-// The operations on sets. A caller keeps what it passes reachable from a root, from the stack or
-// from an open row; what it has from one call and needs after the next one it pushes. Results are
-// reachable from nothing.
+// The operations on sets. A caller keeps what it passes reachable from a root, from the stack, from
+// an open row or from a call that is due; what it has from one call and needs after the next one it
+// pushes. Results are reachable from nothing.
+//
+// Each operation has four parts, in this order: terminal answers without the cache, cache looks the
+// result up, recurse calls the operation for smaller lists, store keeps the result.
 
 func (w *worker) union(a, b Node) Node {
+	// terminal
 	switch {
 	case a == b || b == Empty:
 		return a
@@ -13,11 +17,12 @@ func (w *worker) union(a, b Node) Node {
 	case a > b:
 		a, b = b, a
 	}
+	// cache
 	k := keyOf(opUnion, a, uint64(b), 0)
-	if n, ok := w.get(&k); ok {
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
+	// recurse
 	valueA, downA, rightA := w.at(a)
 	valueB, downB, rightB := w.at(b)
 	var n Node
@@ -27,24 +32,24 @@ func (w *worker) union(a, b Node) Node {
 	case valueA > valueB:
 		n = w.node(valueB, downB, w.union(a, rightB))
 	case w.mirrored:
-		below, rest := w.mirror(call{op: opUnion, a: downA, b: uint64(downB)},
-			call{op: opUnion, a: rightA, b: uint64(rightB)})
+		below, rest := w.both(call{opUnion, 0, downA, uint64(downB), 0},
+			call{opUnion, 0, rightA, uint64(rightB), 0})
 		n = w.node(valueA, below, rest)
 	default:
 		forked := w.fork(opUnion, downA, uint64(downB), 0, 0)
-		right := w.union(rightA, rightB)
-		w.push(right)
-		down, ok := w.join(forked)
+		w.push(w.union(rightA, rightB))
+		below, ok := w.join(forked)
 		if !ok {
-			down = w.union(downA, downB)
+			below = w.union(downA, downB)
 		}
-		w.pop()
-		n = w.node(valueA, down, right)
+		n = w.node(valueA, below, w.pop())
 	}
+	// store
 	return w.end(&k, n)
 }
 
 func (w *worker) intersect(a, b Node) Node {
+	// terminal
 	switch {
 	case a == b:
 		return a
@@ -53,11 +58,12 @@ func (w *worker) intersect(a, b Node) Node {
 	case a > b:
 		a, b = b, a
 	}
+	// cache
 	k := keyOf(opIntersect, a, uint64(b), 0)
-	if n, ok := w.get(&k); ok {
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
+	// recurse
 	valueA, downA, rightA := w.at(a)
 	valueB, downB, rightB := w.at(b)
 	var n Node
@@ -68,30 +74,31 @@ func (w *worker) intersect(a, b Node) Node {
 		n = w.intersect(a, rightB)
 	default:
 		forked := w.fork(opIntersect, downA, uint64(downB), 0, 0)
-		right := w.intersect(rightA, rightB)
-		w.push(right)
-		down, ok := w.join(forked)
+		w.push(w.intersect(rightA, rightB))
+		below, ok := w.join(forked)
 		if !ok {
-			down = w.intersect(downA, downB)
+			below = w.intersect(downA, downB)
 		}
-		w.pop()
-		n = w.node(valueA, down, right)
+		n = w.node(valueA, below, w.pop())
 	}
+	// store
 	return w.end(&k, n)
 }
 
 func (w *worker) minus(a, b Node) Node {
+	// terminal
 	switch {
 	case a == b || a == Empty:
 		return Empty
 	case b == Empty:
 		return a
 	}
+	// cache
 	k := keyOf(opMinus, a, uint64(b), 0)
-	if n, ok := w.get(&k); ok {
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
+	// recurse
 	valueA, downA, rightA := w.at(a)
 	valueB, downB, rightB := w.at(b)
 	var n Node
@@ -102,14 +109,13 @@ func (w *worker) minus(a, b Node) Node {
 		n = w.minus(a, rightB)
 	default:
 		forked := w.fork(opMinus, downA, uint64(downB), 0, 0)
-		right := w.minus(rightA, rightB)
-		w.push(right)
-		down, ok := w.join(forked)
+		w.push(w.minus(rightA, rightB))
+		below, ok := w.join(forked)
 		if !ok {
-			down = w.minus(downA, downB)
+			below = w.minus(downA, downB)
 		}
-		w.pop()
-		n = w.node(valueA, down, right)
+		n = w.node(valueA, below, w.pop())
 	}
+	// store
 	return w.end(&k, n)
 }

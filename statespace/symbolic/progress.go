@@ -53,8 +53,8 @@ func (w *worker) report() {
 	}
 }
 
-// front is how far Reach or ReachBy has come by Saturation or Loops. A list is complete when it has
-// all that follows by transitions that begin at its level or below it.
+// front is how far Reach, ReachBy or ReachWithin has come. A list is complete when it has all that
+// follows by transitions that begin at its level or below it.
 type front struct {
 	level atomic.Int64 // the first one of which a list is complete
 
@@ -94,9 +94,9 @@ func (f *front) above(n Node, r *row, level int) {
 // end is called after an operation: what it has needed is no root any more.
 func (f *front) end() { f.set, f.row = Empty, nil }
 
-// Saturated is how many levels, from the last one up, the last Reach or ReachBy has completed by
-// Saturation or Loops: a list of each, and all lists below it. Both come to these lists one after
-// the other. Any goroutine may call it.
+// Saturated is how many levels, from the last one up, the last Reach, ReachBy or ReachWithin has
+// completed: a list of each, and all lists below it. Saturation and Loops come to these lists one
+// after the other. Any goroutine may call it.
 func (s *Store) Saturated() int { return s.levels - int(s.front.level.Load()) }
 
 // Least is, in Config.Progress, how many vectors were found of the list that Saturated counts last,

@@ -46,8 +46,6 @@ type relations struct {
 	all   []relation
 	plans []planStep
 	known map[planStep]int
-
-	run run[Relation] // that is in progress
 }
 
 // plan is the number of a plan.
@@ -137,19 +135,37 @@ func (s *Store) NewRelation(vectors Node, access []Access) (Relation, error) {
 // Image is the vectors that follow those of a set.
 func (s *Store) Image(n Node, r Relation) (Node, error) {
 	x := &s.relations.all[r]
-	return s.do(func(w *worker) Node { return w.image(n, x.pairs, x.all) }, n)
+	return s.do(func(w *worker) Node { return w.image(n, x.pairs, x.all, Empty) }, n)
 }
 
 // ImageUnion is the union of Image and another set.
 func (s *Store) ImageUnion(n Node, r Relation, with Node) (Node, error) {
 	x := &s.relations.all[r]
-	return s.do(func(w *worker) Node { return w.imageUnion(n, x.pairs, x.all, with) }, n, with)
+	return s.do(func(w *worker) Node { return w.image(n, x.pairs, x.all, with) }, n, with)
 }
 
 // Preimage is the vectors of within that are followed by one of a set.
 func (s *Store) Preimage(n Node, r Relation, within Node) (Node, error) {
 	x := &s.relations.all[r]
 	return s.do(func(w *worker) Node { return w.preimage(n, x.pairs, x.all, within) }, n, within)
+}
+
+// StuckBy is the vectors of a set that are followed by none.
+func (s *Store) StuckBy(n Node, by []Relation) (Node, error) {
+	return s.do(func(w *worker) Node {
+		left := n
+		for _, r := range by {
+			x := &s.relations.all[r]
+			w.push(left)
+			after := w.image(left, x.pairs, x.all, Empty)
+			w.push(after)
+			moving := w.preimage(after, x.pairs, x.all, left)
+			w.push(moving)
+			left = w.minus(left, moving)
+			w.stack = w.stack[:len(w.stack)-3]
+		}
+		return left
+	}, n)
 }
 
 // maxPlans is how many plans fit into a word of the cache beside a node.
@@ -203,93 +219,12 @@ func (w *worker) halves(n, pairs Node, access Access) (value uint32, down, downP
 	return value, n, downPairs, n, rightPairs
 }
 
-// image is what follows the vectors of n by a relation, from a plan on.
-func (w *worker) image(n, pairs Node, plan int) Node {
-	if n == Empty || pairs == Empty {
-		return Empty
-	}
-	if plan == endOfPlan {
-		return n
-	}
-	st := w.relations.plans[plan]
-	if st.access == Read || st.access == Change {
-		if n, pairs = w.match(n, pairs); n == Empty {
-			return Empty
-		}
-	}
-	k := keyOf(opImage, n, withPlan(pairs, plan), 0)
-	if n, ok := w.get(&k); ok {
-		return n
-	}
-	w.begin()
-	if st.access == Write || st.access == Change {
-		return w.end(&k, w.changes(n, pairs, st, Empty))
-	}
-	value, down, downPairs, right, rightPairs := w.halves(n, pairs, st.access)
-	if w.mirrored {
-		below, rest := w.mirror(call{op: opImage, a: down, b: withPlan(downPairs, st.next)},
-			call{op: opImage, a: right, b: withPlan(rightPairs, plan)})
-		return w.end(&k, w.node(value, below, rest))
-	}
-	forked := w.fork(opImage, down, withPlan(downPairs, st.next), 0, 0)
-	rest := w.image(right, rightPairs, plan)
-	w.push(rest)
-	below, ok := w.join(forked)
-	if !ok {
-		below = w.image(down, downPairs, st.next)
-	}
-	w.pop()
-	return w.end(&k, w.node(value, below, rest))
-}
-
-// changes is image of Write and Change, united with a set.
-func (w *worker) changes(n, pairs Node, st planStep, with Node) Node {
-	if st.access == Write {
-		below := w.below(n)
-		w.push(below)
-		with = w.imageUnion(below, pairs, st.next, with)
-		w.pop()
-		return with
-	}
-	for n != Empty {
-		_, down, right := w.at(n)
-		_, downPairs, rightPairs := w.at(pairs)
-		w.push(with)
-		with = w.imageUnion(down, downPairs, st.next, with)
-		w.pop()
-		n, pairs = w.match(right, rightPairs)
-	}
-	return with
-}
-
-// below is what follows any entry of a list.
-func (w *worker) below(n Node) Node {
-	if n == Empty {
-		return Empty
-	}
-	_, down, right := w.at(n)
-	if right == Empty {
-		return down
-	}
-	k := keyOf(opBelow, n, 0, 0)
-	if n, ok := w.get(&k); ok {
-		return n
-	}
-	w.begin()
-	rest := w.below(right)
-	w.push(rest)
-	all := w.union(down, rest)
-	w.pop()
-	return w.end(&k, all)
-}
-
-// imageUnion is the union of image and with.
-func (w *worker) imageUnion(n, pairs Node, plan int, with Node) Node {
+// image is the union of with and what follows the vectors of n by a relation, from a plan on.
+func (w *worker) image(n, pairs Node, plan int, with Node) Node {
+	// terminal
 	switch {
 	case n == Empty || pairs == Empty:
 		return with
-	case with == Empty:
-		return w.image(n, pairs, plan)
 	case plan == endOfPlan:
 		return w.union(n, with)
 	}
@@ -299,57 +234,96 @@ func (w *worker) imageUnion(n, pairs Node, plan int, with Node) Node {
 			return with
 		}
 	}
-	k := keyOf(opImageUnion, n, withPlan(pairs, plan), uint64(with))
-	if n, ok := w.get(&k); ok {
+	// cache
+	k := keyOf(opImage, n, withPlan(pairs, plan), uint64(with))
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
+	// recurse
 	if st.access == Write || st.access == Change {
 		return w.end(&k, w.changes(n, pairs, st, with))
 	}
 	value, down, downPairs, right, rightPairs := w.halves(n, pairs, st.access)
-	withValue, withDown, withRight := w.at(with)
-	result := with
-	switch {
-	case withValue < value:
-		if rest := w.imageUnion(n, pairs, plan, withRight); rest != withRight {
-			result = w.node(withValue, withDown, rest)
+	result, first, withDown, withRight := with, value, Empty, with
+	if with != Empty {
+		if v, d, r := w.at(with); v <= value {
+			first, withDown, withRight = v, d, r
 		}
-	case withValue == value && w.mirrored:
-		below, rest := w.mirror(
-			call{op: opImageUnion, a: down, b: withPlan(downPairs, st.next), c: uint64(withDown)},
-			call{op: opImageUnion, a: right, b: withPlan(rightPairs, plan), c: uint64(withRight)})
-		if rest != withRight || below != withDown {
-			result = w.node(value, below, rest)
+	}
+	if first < value {
+		if rest := w.image(n, pairs, plan, withRight); rest != withRight {
+			result = w.node(first, withDown, rest)
 		}
-	case withValue == value:
-		forked := w.fork(opImageUnion, down, withPlan(downPairs, st.next), uint64(withDown), 0)
-		rest := w.imageUnion(right, rightPairs, plan, withRight)
-		w.push(rest)
-		below, ok := w.join(forked)
-		if !ok {
-			below = w.imageUnion(down, downPairs, st.next, withDown)
+		return w.end(&k, result)
+	}
+	var below, rest Node
+	if w.mirrored {
+		below, rest = w.both(
+			call{opImage, 0, down, withPlan(downPairs, st.next), uint64(withDown)},
+			call{opImage, 0, right, withPlan(rightPairs, plan), uint64(withRight)})
+	} else {
+		forked := w.fork(opImage, down, withPlan(downPairs, st.next), uint64(withDown), 0)
+		w.push(w.image(right, rightPairs, plan, withRight))
+		var ok bool
+		if below, ok = w.join(forked); !ok {
+			below = w.image(down, downPairs, st.next, withDown)
 		}
-		w.pop()
-		if rest != withRight || below != withDown {
-			result = w.node(value, below, rest)
-		}
-	default:
-		forked := w.fork(opImage, down, withPlan(downPairs, st.next), 0, 0)
-		rest := w.imageUnion(right, rightPairs, plan, with)
-		w.push(rest)
-		below, ok := w.join(forked)
-		if !ok {
-			below = w.image(down, downPairs, st.next)
-		}
-		w.pop()
+		rest = w.pop()
+	}
+	if below != withDown || rest != withRight {
 		result = w.node(value, below, rest)
 	}
+	// store
 	return w.end(&k, result)
+}
+
+// changes is image of Write and Change, united with a set.
+func (w *worker) changes(n, pairs Node, st planStep, with Node) Node {
+	if st.access == Write {
+		below := w.below(n)
+		w.push(below)
+		with = w.image(below, pairs, st.next, with)
+		w.pop()
+		return with
+	}
+	for n != Empty {
+		_, down, right := w.at(n)
+		_, downPairs, rightPairs := w.at(pairs)
+		w.push(with)
+		with = w.image(down, downPairs, st.next, with)
+		w.pop()
+		n, pairs = w.match(right, rightPairs)
+	}
+	return with
+}
+
+// below is what follows any entry of a list.
+func (w *worker) below(n Node) Node {
+	// terminal
+	if n == Empty {
+		return Empty
+	}
+	_, down, right := w.at(n)
+	if right == Empty {
+		return down
+	}
+	// cache
+	k := keyOf(opBelow, n, 0, 0)
+	if n, ok := w.begin(&k); ok {
+		return n
+	}
+	// recurse
+	rest := w.below(right)
+	w.push(rest)
+	all := w.union(down, rest)
+	w.pop()
+	// store
+	return w.end(&k, all)
 }
 
 // preimage is the vectors of within that are followed by one of n, from a plan on.
 func (w *worker) preimage(n, pairs Node, plan int, within Node) Node {
+	// terminal
 	if plan == endOfPlan && pairs != Empty {
 		return w.intersect(n, within)
 	}
@@ -357,45 +331,38 @@ func (w *worker) preimage(n, pairs Node, plan int, within Node) Node {
 	if n == Empty || pairs == Empty || within == Empty {
 		return Empty
 	}
+	// cache
 	k := keyOf(opPreimage, n, withPlan(pairs, plan), uint64(within))
-	if n, ok := w.get(&k); ok {
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
+	// recurse
 	st := w.relations.plans[plan]
-	if st.access == put {
-		_, down, right := w.at(n)
-		_, downPairs, rightPairs := w.at(pairs)
-		forked := w.fork(opPreimage, down, withPlan(downPairs, st.next), uint64(within), 0)
-		rest := w.preimage(right, rightPairs, plan, within)
-		w.push(rest)
-		here, ok := w.join(forked)
-		if !ok {
-			here = w.preimage(down, downPairs, st.next, within)
-		}
-		w.push(here)
-		sum := w.union(here, rest)
-		w.pop()
-		w.pop()
-		return w.end(&k, sum)
-	}
-	value, downWithin, rightWithin := w.at(within)
 	down, right, downPairs, rightPairs := n, n, pairs, pairs
-	if st.access == Keep || st.access == Read {
+	value, downWithin, rightWithin := uint32(0), within, within
+	if st.access != Write && st.access != Change {
 		_, down, right = w.at(n)
 	}
-	if st.access == Read || st.access == Change {
+	if st.access == Read || st.access == Change || st.access == put {
 		_, downPairs, rightPairs = w.at(pairs)
 	}
-	forked := w.fork(opPreimage, down, withPlan(downPairs, st.next), uint64(downWithin), 0)
-	rest := w.preimage(right, rightPairs, plan, rightWithin)
-	w.push(rest)
-	below, ok := w.join(forked)
-	if !ok {
-		below = w.preimage(down, downPairs, st.next, downWithin)
+	if st.access != put {
+		value, downWithin, rightWithin = w.at(within)
 	}
-	w.pop()
-	return w.end(&k, w.node(value, below, rest))
+	below, rest := w.both(
+		call{opPreimage, 0, down, withPlan(downPairs, st.next), uint64(downWithin)},
+		call{opPreimage, 0, right, withPlan(rightPairs, plan), uint64(rightWithin)})
+	var result Node
+	if st.access == put {
+		w.push(rest)
+		w.push(below)
+		result = w.union(below, rest)
+		w.stack = w.stack[:len(w.stack)-2]
+	} else {
+		result = w.node(value, below, rest)
+	}
+	// store
+	return w.end(&k, result)
 }
 
 // matchBack skips entries that have no part in preimage.

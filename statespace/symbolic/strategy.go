@@ -24,132 +24,192 @@ const (
 // Strategies are all strategies.
 func Strategies() []Strategy { return []Strategy{Saturation, Loops} }
 
-// run is a call of Reach or ReachBy in progress, by transitions or relations, sorted by the level
-// that they begin at.
-type run[T Transition | Relation] struct {
+// run is a call of a strategy in progress, by transitions or relations, sorted by the level that
+// they begin at.
+type run struct {
 	number uint64
-	order  []T
+	order  []int
 	first  []int // by level, and one more: the index of the first one that begins there
+
+	// after is the union of a set and of what follows it by one of order.
+	after func(w *worker, n Node, x, level int) Node
+	// follow adds to a row what follows entry i by all of order that begin at its level, within a
+	// set, and returns where the entry is afterwards.
+	follow func(w *worker, r *row, i int, in Node, level int) int
 }
 
-// newRun begins a run: what the cache has of other runs does not count in it. It sorts order by
-// top, the level that one begins at.
-func newRun[T Transition | Relation](s *Store, order []T, top func(T) int) run[T] {
+// begun begins a run: what the cache has of other runs does not count in it. What has a negative
+// top, the level that it begins at, is left out.
+func begun[T Transition | Relation](s *Store, by []T, top func(T) int) *run {
 	s.runs++
-	r := run[T]{number: s.runs, order: order, first: make([]int, s.levels+1)}
-	slices.SortStableFunc(order, func(a, b T) int { return cmp.Compare(top(a), top(b)) })
-	for level := range r.first {
-		r.first[level] = sort.Search(len(order), func(i int) bool { return top(order[i]) >= level })
+	s.run = run{number: s.runs, first: make([]int, s.levels+1)}
+	by = slices.DeleteFunc(slices.Clone(by), func(x T) bool { return top(x) < 0 })
+	slices.SortStableFunc(by, func(a, b T) int { return cmp.Compare(top(a), top(b)) })
+	for _, x := range by {
+		s.run.order = append(s.run.order, int(x))
 	}
-	return r
+	for level := range s.run.first {
+		s.run.first[level] = sort.Search(len(by), func(i int) bool { return top(by[i]) >= level })
+	}
+	return &s.run
+}
+
+// fires begins a run by transitions.
+func (s *Store) fires(transitions []Transition) {
+	r := begun(s, transitions, func(t Transition) int { return s.transitions[t].top })
+	r.follow = (*worker).fireEntry
+	r.after = func(w *worker, n Node, t, level int) Node {
+		return w.fire(n, Transition(t), level, n)
+	}
 }
 
 // at is what begins at a level.
-func (r *run[T]) at(level int) []T { return r.order[r.first[level]:r.first[level+1]] }
+func (r *run) at(level int) []int { return r.order[r.first[level]:r.first[level+1]] }
 
 // Reach is the vectors that are reachable from a set by any number of firings, the set included.
 func (s *Store) Reach(from Node, transitions []Transition, strategy Strategy) (Node, error) {
-	s.begun(transitions)
-	return s.reach(from, strategy, func(w *worker) Node {
-		if strategy == Saturation {
-			return w.saturate(from, 0)
-		}
-		return w.saturateLevels(from, 0, 0)
-	})
+	s.fires(transitions)
+	return s.reach(from, Unit, strategy)
 }
 
-// reach runs a strategy.
-func (s *Store) reach(from Node, strategy Strategy, run func(w *worker) Node) (Node, error) {
+// ReachWithin is the vectors that are reachable from a set by firings that do not leave another
+// one, within, which has the set. It saturates within a constraint (Zhao and Ciardo, Symbolic CTL
+// Model Checking by Constrained Saturation, ATVA 2009).
+func (s *Store) ReachWithin(from, within Node, transitions []Transition) (Node, error) {
+	s.fires(transitions)
+	return s.reach(from, within, Saturation)
+}
+
+// ReachBy is for relations what Reach is for transitions.
+func (s *Store) ReachBy(from Node, by []Relation, strategy Strategy) (Node, error) {
+	all := s.relations.all
+	r := begun(s, by, func(x Relation) int {
+		if all[x].pairs == Empty {
+			return -1
+		}
+		return all[x].top
+	})
+	r.follow = (*worker).followEntry
+	r.after = func(w *worker, n Node, x, _ int) Node {
+		return w.image(n, all[x].pairs, all[x].from, n)
+	}
+	return s.reach(from, Unit, strategy)
+}
+
+// reach runs a strategy, Saturation within a set. Unit stands for all vectors.
+func (s *Store) reach(from, within Node, strategy Strategy) (Node, error) {
 	if !slices.Contains(Strategies(), strategy) {
 		return Empty, fmt.Errorf("symbolic: there is no strategy %q", strategy)
 	}
 	s.front.level.Store(int64(s.levels))
 	defer s.front.end()
-	return s.do(run, from)
+	return s.do(func(w *worker) Node {
+		if strategy == Saturation {
+			return w.saturate(from, within, 0)
+		}
+		return w.loops(from, 0, 0)
+	}, from, within)
 }
 
-// begun begins a run by transitions.
-func (s *Store) begun(transitions []Transition) {
-	s.run = newRun(s, slices.Clone(transitions),
-		func(t Transition) int { return s.transitions[t].top })
-}
-
-// saturate is what is reachable from n by transitions that begin at a level or below it.
-func (w *worker) saturate(n Node, level int) Node {
-	if n <= Unit {
+// saturate is what is reachable from n, a part of in, within in, by what begins at a level or below
+// it. Where in is Unit there is no constraint, and calls are tasks.
+func (w *worker) saturate(n, in Node, level int) Node {
+	// terminal
+	if n <= Unit || n == in {
 		return n
 	}
-	k := keyOf(opSaturate, n, w.run.number, 0)
-	if n, ok := w.get(&k); ok {
+	// cache
+	k := keyOf(opSaturate, n, uint64(in), w.run.number)
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
-	r := w.openRow()
+	// recurse
+	r, tasks, left, room := w.openRow(), len(w.tasks) > 0 && in == Unit, in, Unit
 	for rest := n; rest != Empty; {
 		value, down, right := w.at(rest)
-		if len(w.tasks) == 0 {
-			down = w.saturate(down, level+1)
+		if in != Unit {
+			room, left = w.seek(left, value)
+		}
+		if !tasks {
+			down = w.saturate(down, room, level+1)
 		}
 		r.entries = append(r.entries, rowEntry{value, true, down})
 		rest = right
 	}
-	if len(w.tasks) > 0 {
+	if tasks {
 		w.each(r, opSaturate, 0, level+1)
 	}
 	w.front.opened(r, level)
-	n = w.complete(r, level)
+	n = w.complete(r, in, level)
 	w.front.completed(n, level)
+	// store
 	return w.end(&k, n)
 }
 
-// fireSaturate is saturate of fire, of the vectors that follow an entry at the level above.
-func (w *worker) fireSaturate(n Node, t Transition, level int) Node {
+// saturateFire is saturate of the part of fire that is within in, of the vectors that follow an
+// entry at the level above. What n was saturated within may be another set: where the transition
+// has ended it is saturated again.
+func (w *worker) saturateFire(n Node, t Transition, in Node, level int) Node {
+	// terminal
 	x := &w.transitions[t]
-	if n == Empty || level > x.bottom {
+	switch {
+	case n == Empty || in == Empty:
+		return Empty
+	case level > x.bottom && in == Unit:
+		return n
+	case level > x.bottom:
+		part := w.intersect(n, in)
+		w.push(part)
+		n = w.saturate(part, in, level)
+		w.pop()
 		return n
 	}
-	k := keyOf(opFireSaturate, n, uint64(t), w.run.number)
-	if n, ok := w.get(&k); ok {
+	// cache
+	k := keyOf(opSaturateFire, n, uint64(in), w.run.number<<32|uint64(t))
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
-	st, r := x.step(level), w.openRow()
-	if len(w.tasks) > 0 {
-		w.fireAllBelow(r, n, t, level)
-		return w.end(&k, w.complete(r, level))
-	}
+	// recurse
+	st, r, tasks, left, room := x.step(level), w.openRow(), len(w.tasks) > 0 && in == Unit, in, Unit
 	for rest := n; rest != Empty; {
 		value, down, right := w.at(rest)
-		if value >= st.need {
-			if below := w.fireSaturate(down, t, level+1); below != Empty {
-				r.entries = append(r.entries, rowEntry{st.after(value), true, below})
+		if rest = right; value < st.need {
+			continue
+		}
+		value = st.after(value)
+		if in != Unit {
+			room, left = w.seek(left, value)
+		}
+		if !tasks {
+			if down = w.saturateFire(down, t, room, level+1); down == Empty {
+				continue
 			}
 		}
-		rest = right
+		r.entries = append(r.entries, rowEntry{value, true, down})
 	}
-	return w.end(&k, w.complete(r, level))
+	if tasks {
+		w.each(r, opSaturateFire, uint64(t), level+1)
+		r.entries = slices.DeleteFunc(r.entries, func(e rowEntry) bool { return e.down == Empty })
+	}
+	n = w.complete(r, in, level)
+	// store
+	return w.end(&k, n)
 }
 
-// fireAllBelow adds the entries of a list to a row, after a transition, with calls for what is
-// below that other workers may make.
-func (w *worker) fireAllBelow(r *row, n Node, t Transition, level int) {
-	st := w.transitions[t].step(level)
-	for rest := n; rest != Empty; {
-		value, down, right := w.at(rest)
-		if value >= st.need {
-			r.entries = append(r.entries, rowEntry{value, true, down})
+// seek is what is below the entry of a list that has a value, Empty if there is none, and the rest
+// of the list from there on.
+func (w *worker) seek(n Node, value uint32) (down, rest Node) {
+	for n != Empty {
+		at, down, right := w.at(n)
+		if at == value {
+			return down, n
 		}
-		rest = right
-	}
-	w.each(r, opFireSaturate, uint64(t), level+1)
-	fired := r.entries[:0]
-	for _, e := range r.entries {
-		if e.down != Empty {
-			e.value = st.after(e.value)
-			fired = append(fired, e)
+		if at > value {
+			break
 		}
+		n = right
 	}
-	r.entries = fired
+	return Empty, n
 }
 
 // row is a list that is being made. Its entries are in use.
@@ -157,7 +217,7 @@ type row struct{ entries []rowEntry }
 
 type rowEntry struct {
 	value uint32
-	fresh bool // no transition has fired from it as it is now
+	fresh bool // nothing has followed from it as it is now
 	down  Node
 }
 
@@ -172,24 +232,18 @@ func (w *worker) openRow() *row {
 	return r
 }
 
-// complete fires the transitions that begin at the level of a row until nothing changes any more,
-// and closes the row. What is below its entries is complete already.
-func (w *worker) complete(r *row, level int) Node {
-	transitions := w.run.at(level)
-	for again := len(transitions) > 0; again; {
+// complete follows what begins at the level of a row, within in, until nothing changes any more,
+// closes the row and returns its list. What is below its entries is complete already.
+func (w *worker) complete(r *row, in Node, level int) Node {
+	for again := w.run.first[level] < w.run.first[level+1]; again; {
 		again = false
 		for i := 0; i < len(r.entries); i++ {
 			if r.entries[i].fresh {
 				r.entries[i].fresh, again = false, true
-				i = w.fireEntry(r, i, transitions, level)
+				i = w.run.follow(w, r, i, in, level)
 			}
 		}
 	}
-	return w.closeRow(r)
-}
-
-// closeRow is the list that a row has become.
-func (w *worker) closeRow(r *row) Node {
 	n := Empty
 	for i := len(r.entries) - 1; i >= 0; i-- {
 		n = w.node(r.entries[i].value, r.entries[i].down, n)
@@ -198,31 +252,32 @@ func (w *worker) closeRow(r *row) Node {
 	return n
 }
 
-// fireEntry fires transitions from entry i of a row, and returns where the entry is afterwards.
-func (w *worker) fireEntry(r *row, i int, transitions []Transition, level int) int {
-	value := r.entries[i].value
-	if len(w.tasks) > 0 && len(transitions) > 1 {
+// fireEntry is follow of the transitions of the run.
+func (w *worker) fireEntry(r *row, i int, in Node, level int) int {
+	value, transitions := r.entries[i].value, w.run.at(level)
+	if len(w.tasks) > 0 && len(transitions) > 1 && in == Unit {
 		return w.fireEntryTasks(r, i, transitions, level)
 	}
 	for _, t := range transitions {
-		st := w.transitions[t].steps[0]
+		st, room := w.transitions[t].steps[0], Unit
 		if value < st.need {
 			continue
 		}
-		below := w.fireSaturate(r.entries[i].down, t, level+1)
-		if below == Empty {
-			continue
+		after := st.after(value)
+		if in != Unit {
+			room, _ = w.seek(in, after)
 		}
-		i = w.addTo(r, i, st.after(value), below)
+		below := w.saturateFire(r.entries[i].down, Transition(t), room, level+1)
+		i = w.addTo(r, i, after, below)
 	}
 	return i
 }
 
 // fireEntryTasks is fireEntry, with calls that other workers may make, all but one: they fire from
 // the entry as it is first.
-func (w *worker) fireEntryTasks(r *row, i int, transitions []Transition, level int) int {
+func (w *worker) fireEntryTasks(r *row, i int, transitions []int, level int) int {
 	value, down := r.entries[i].value, r.entries[i].down
-	can := func(t Transition) bool { return value >= w.transitions[t].steps[0].need }
+	can := func(t int) bool { return value >= w.transitions[t].steps[0].need }
 	calls, forked := 0, 0
 	for _, t := range transitions {
 		if can(t) {
@@ -231,7 +286,7 @@ func (w *worker) fireEntryTasks(r *row, i int, transitions []Transition, level i
 	}
 	for j := len(transitions) - 1; j >= 0 && forked < calls-1; j-- {
 		if t := transitions[j]; can(t) {
-			if !w.fork(opFireSaturate, down, uint64(t), 0, level+1) {
+			if !w.fork(opSaturateFire, down, uint64(t), 0, level+1) {
 				break
 			}
 			forked++
@@ -244,7 +299,7 @@ func (w *worker) fireEntryTasks(r *row, i int, transitions []Transition, level i
 		}
 		below, ok := w.join(calls <= forked)
 		if !ok {
-			below = w.fireSaturate(down, t, level+1)
+			below = w.saturateFire(down, Transition(t), Unit, level+1)
 		}
 		i = w.addTo(r, i, w.transitions[t].steps[0].after(value), below)
 		calls--
@@ -281,6 +336,87 @@ func (w *worker) addTo(r *row, i int, value uint32, below Node) int {
 	return i
 }
 
+// saturateImage is saturate of image.
+func (w *worker) saturateImage(n, pairs Node, plan, level int) Node {
+	// terminal
+	if n == Empty || pairs == Empty {
+		return Empty
+	}
+	if plan == endOfPlan {
+		return n
+	}
+	// cache
+	k := keyOf(opSaturateImage, n, withPlan(pairs, plan), w.run.number)
+	if n, ok := w.begin(&k); ok {
+		return n
+	}
+	// recurse
+	st, r := w.relations.plans[plan], w.openRow()
+	switch st.access {
+	case Keep:
+		for n != Empty {
+			value, down, right := w.at(n)
+			w.addTo(r, -1, value, w.saturateImage(down, pairs, st.next, level+1))
+			n = right
+		}
+	case Write:
+		below := w.below(n)
+		w.push(below)
+		w.putInto(r, -1, below, pairs, st.next, level)
+		w.pop()
+	default:
+		for n, pairs = w.match(n, pairs); n != Empty; {
+			value, down, right := w.at(n)
+			_, downPairs, rightPairs := w.at(pairs)
+			if st.access == Read {
+				w.addTo(r, -1, value, w.saturateImage(down, downPairs, st.next, level+1))
+			} else {
+				w.putInto(r, -1, down, downPairs, st.next, level)
+			}
+			n, pairs = w.match(right, rightPairs)
+		}
+	}
+	n = w.complete(r, Unit, level)
+	// store
+	return w.end(&k, n)
+}
+
+// putInto adds to a row what a relation makes of n, which follows an entry of the row, by the plan
+// whose access is put. It returns where entry i of the row is afterwards.
+func (w *worker) putInto(r *row, i int, n, pairs Node, plan, level int) int {
+	next := w.relations.plans[plan].next
+	for pairs != Empty {
+		value, down, right := w.at(pairs)
+		i = w.addTo(r, i, value, w.saturateImage(n, down, next, level+1))
+		pairs = right
+	}
+	return i
+}
+
+// followEntry is follow of the relations of the run.
+func (w *worker) followEntry(r *row, i int, _ Node, level int) int {
+	for _, one := range w.run.at(level) {
+		x := &w.relations.all[one]
+		st := w.relations.plans[x.from]
+		pairs := x.pairs
+		if st.access != Write {
+			if pairs, _ = w.seek(pairs, r.entries[i].value); pairs == Empty {
+				continue
+			}
+		}
+		if st.access == Read {
+			value := r.entries[i].value
+			below := w.saturateImage(r.entries[i].down, pairs, st.next, level+1)
+			i = w.addTo(r, i, value, below)
+		} else {
+			w.push(r.entries[i].down) // the entry may change
+			i = w.putInto(r, i, r.entries[i].down, pairs, st.next, level)
+			w.pop()
+		}
+	}
+	return i
+}
+
 // rowBytes is what an entry of a row takes while the row grows, and its node.
 const rowBytes = 64
 
@@ -298,72 +434,47 @@ func (w *worker) mayGrow(r *row) {
 // errRow is the cause where memory ends with a list.
 var errRow = errors.New("a list is too long")
 
-// saturateLevels is saturate by transitions from a number on, which begin at a level or below it.
-func (w *worker) saturateLevels(n Node, first, level int) Node {
-	if n == Empty || first == len(w.run.order) {
-		if n != Empty && first == w.run.first[level] {
+// loops is saturate, without a constraint, by what begins at a level or below it, from a number on.
+func (w *worker) loops(n Node, first, level int) Node {
+	// terminal
+	run := &w.run
+	all := first == run.first[level] // that begin at the level
+	if n == Empty || first == len(run.order) {
+		if n != Empty && all {
 			w.front.completed(n, level)
 		}
 		return n
 	}
-	k := keyOf(opSaturateLevels, n, uint64(first), w.run.number)
-	if n, ok := w.get(&k); ok {
+	// cache
+	k := keyOf(opLoops, n, uint64(first), run.number)
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
-	all := first == w.run.first[level] // that begin at the level
-	if here := w.run.first[level+1]; here > first {
-		n = w.fixpoint(n, func(n Node) Node {
-			n = w.saturateLevels(n, here, level)
-			for _, t := range w.run.order[first:here] {
+	// recurse
+	if here := run.first[level+1]; here > first {
+		for before := Empty; n != before; {
+			before = n
+			w.push(before) // else a new set could have its node
+			n = w.loops(n, here, level)
+			for _, x := range run.order[first:here] {
 				w.push(n)
-				n = w.fireUnion(n, t, level, n)
+				n = run.after(w, n, x, level)
 				w.pop()
 				if all {
 					w.front.reached(n, level)
 				}
 			}
-			return n
-		})
+			w.pop()
+		}
 	} else {
-		n = w.deeper(opSaturateLevels, n, first, level)
+		value, down, right := w.at(n)
+		below, rest := w.both(call{opLoops, level + 1, down, uint64(first), 0},
+			call{opLoops, level, right, uint64(first), 0})
+		n = w.node(value, below, rest)
 	}
 	if all {
 		w.front.completed(n, level)
 	}
+	// store
 	return w.end(&k, n)
-}
-
-// deeper is what an operation makes of a list by what begins below its level, from a number on.
-func (w *worker) deeper(op operation, n Node, first, level int) Node {
-	value, down, right := w.at(n)
-	lower := call{op, level + 1, down, uint64(first), 0}
-	further := call{op, level, right, uint64(first), 0}
-	if w.mirrored {
-		below, rest := w.mirror(lower, further)
-		return w.node(value, below, rest)
-	}
-	forked := w.fork(op, down, uint64(first), 0, level+1)
-	rest := w.make(&further)
-	w.push(rest)
-	below, ok := w.join(forked)
-	if !ok {
-		below = w.make(&lower)
-	}
-	w.pop()
-	return w.node(value, below, rest)
-}
-
-// fixpoint applies grow to a set until it stays the same. The set before a call is kept: a new one
-// could else have its node.
-func (w *worker) fixpoint(n Node, grow func(Node) Node) Node {
-	for {
-		w.push(n)
-		next := grow(n)
-		w.pop()
-		if next == n {
-			return n
-		}
-		n = next
-	}
 }

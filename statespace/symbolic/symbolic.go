@@ -83,9 +83,9 @@ type Store struct {
 	transitions []transition
 	constraints []constraint
 	relations   relations
-	runs        uint64          // of strategies, which have numbers in the cache
-	run         run[Transition] // that is in progress
-	front       front           // of the run
+	runs        uint64 // of strategies, which have numbers in the cache
+	run         run    // that is in progress
+	front       front  // of the run
 }
 
 // stop is a panic by which an operation ends with an error.
@@ -239,12 +239,12 @@ func (s *Store) Minus(a, b Node) (Node, error) {
 
 // Fire is what a transition makes of the vectors of a set.
 func (s *Store) Fire(n Node, t Transition) (Node, error) {
-	return s.do(func(w *worker) Node { return w.fire(n, t, 0) }, n)
+	return s.do(func(w *worker) Node { return w.fire(n, t, 0, Empty) }, n)
 }
 
 // FireUnion is the union of Fire and another set.
 func (s *Store) FireUnion(n Node, t Transition, with Node) (Node, error) {
-	return s.do(func(w *worker) Node { return w.fireUnion(n, t, 0, with) }, n, with)
+	return s.do(func(w *worker) Node { return w.fire(n, t, 0, with) }, n, with)
 }
 
 // AtMost is the vectors of a set whose weighted sum of entries is constant at most. Weights are by

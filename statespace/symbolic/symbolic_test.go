@@ -583,12 +583,15 @@ func TestFingerprints(t *testing.T) {
 	var keys []key // two for each of eight entries
 	for b := uint64(0); len(keys) < 16; b++ {
 		k := keyOf(opFire, 2, b, 0)
-		if at := k.hash() & uint64(len(w.entries)-1); at == uint64(len(keys)%8) {
+		if at := k.hash & uint64(len(w.entries)-1); at == uint64(len(keys)%8) {
 			keys = append(keys, k)
 		}
 	}
 	for i, k := range keys {
 		w.put(&k, Node(i+1))
+	}
+	if w.replaced != 8 {
+		t.Errorf("%d results were replaced, not 8", w.replaced)
 	}
 	for range 2 {
 		for i, k := range keys {
@@ -599,8 +602,5 @@ func TestFingerprints(t *testing.T) {
 			}
 		}
 		s.growCache(4)
-	}
-	if w.replaced != 8 {
-		t.Errorf("%d results were replaced, not 8", w.replaced)
 	}
 }

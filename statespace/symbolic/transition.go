@@ -104,47 +104,15 @@ func (w *worker) enough(n Node, need uint32) (rest Node, value uint32, down, rig
 	return Empty, 0, Empty, Empty
 }
 
-// fire is what transition t makes of the vectors of n, whose first entry is at a level.
-func (w *worker) fire(n Node, t Transition, level int) Node {
+// fire is the union of with and what transition t makes of the vectors of n, whose first entry is
+// at a level.
+func (w *worker) fire(n Node, t Transition, level int, with Node) Node {
+	// terminal
 	x := &w.transitions[t]
-	if n == Empty || level > x.bottom {
-		return n
-	}
-	st := x.step(level)
-	n, value, down, right := w.enough(n, st.need)
 	if n == Empty {
-		return Empty
-	}
-	k := keyOf(opFire, n, uint64(t), 0)
-	if n, ok := w.get(&k); ok {
-		return n
-	}
-	w.begin()
-	if w.mirrored {
-		below, rest := w.mirror(call{opFire, level + 1, down, uint64(t), 0},
-			call{opFire, level, right, uint64(t), 0})
-		return w.end(&k, w.node(st.after(value), below, rest))
-	}
-	forked := w.fork(opFire, down, uint64(t), 0, level+1)
-	rest := w.fire(right, t, level)
-	w.push(rest)
-	below, ok := w.join(forked)
-	if !ok {
-		below = w.fire(down, t, level+1)
-	}
-	w.pop()
-	return w.end(&k, w.node(st.after(value), below, rest))
-}
-
-// fireUnion is the union of fire and with.
-func (w *worker) fireUnion(n Node, t Transition, level int, with Node) Node {
-	x := &w.transitions[t]
-	switch {
-	case n == Empty:
 		return with
-	case with == Empty:
-		return w.fire(n, t, level)
-	case level > x.bottom:
+	}
+	if level > x.bottom {
 		return w.union(n, with)
 	}
 	st := x.step(level)
@@ -152,48 +120,41 @@ func (w *worker) fireUnion(n Node, t Transition, level int, with Node) Node {
 	if n == Empty {
 		return with
 	}
-	k := keyOf(opFireUnion, n, uint64(t), uint64(with))
-	if n, ok := w.get(&k); ok {
+	// cache
+	k := keyOf(opFire, n, uint64(t), uint64(with))
+	if n, ok := w.begin(&k); ok {
 		return n
 	}
-	w.begin()
+	// recurse
 	value = st.after(value)
-	withValue, withDown, withRight := w.at(with)
-	var result Node
-	switch {
-	case withValue < value:
-		rest := w.fireUnion(n, t, level, withRight)
-		if result = with; rest != withRight {
-			result = w.node(withValue, withDown, rest)
+	result, first, withDown, withRight := with, value, Empty, with
+	if with != Empty {
+		if v, d, r := w.at(with); v <= value {
+			first, withDown, withRight = v, d, r
 		}
-	case withValue == value && w.mirrored:
-		below, rest := w.mirror(call{opFireUnion, level + 1, down, uint64(t), uint64(withDown)},
-			call{opFireUnion, level, right, uint64(t), uint64(withRight)})
-		if result = with; rest != withRight || below != withDown {
-			result = w.node(value, below, rest)
+	}
+	if first < value {
+		if rest := w.fire(n, t, level, withRight); rest != withRight {
+			result = w.node(first, withDown, rest)
 		}
-	case withValue == value:
-		forked := w.fork(opFireUnion, down, uint64(t), uint64(withDown), level+1)
-		rest := w.fireUnion(right, t, level, withRight)
-		w.push(rest)
-		below, ok := w.join(forked)
-		if !ok {
-			below = w.fireUnion(down, t, level+1, withDown)
+		return w.end(&k, result)
+	}
+	var below, rest Node
+	if w.mirrored {
+		below, rest = w.both(call{opFire, level + 1, down, uint64(t), uint64(withDown)},
+			call{opFire, level, right, uint64(t), uint64(withRight)})
+	} else {
+		forked := w.fork(opFire, down, uint64(t), uint64(withDown), level+1)
+		w.push(w.fire(right, t, level, withRight))
+		var ok bool
+		if below, ok = w.join(forked); !ok {
+			below = w.fire(down, t, level+1, withDown)
 		}
-		w.pop()
-		if result = with; rest != withRight || below != withDown {
-			result = w.node(value, below, rest)
-		}
-	default:
-		forked := w.fork(opFire, down, uint64(t), 0, level+1)
-		rest := w.fireUnion(right, t, level, with)
-		w.push(rest)
-		below, ok := w.join(forked)
-		if !ok {
-			below = w.fire(down, t, level+1)
-		}
-		w.pop()
+		rest = w.pop()
+	}
+	if below != withDown || rest != withRight {
 		result = w.node(value, below, rest)
 	}
+	// store
 	return w.end(&k, result)
 }

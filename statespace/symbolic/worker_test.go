@@ -12,7 +12,7 @@ import (
 
 // The marks of the package: rare branches that tests must reach.
 var (
-	resultIsRead   = mark.Named("symbolic: get has read a result")
+	resultIsRead   = mark.Named("symbolic: begin has read a result")
 	resultReplaced = mark.Named("symbolic: a result is replaced while it is read")
 	resultLost     = mark.Named("symbolic: a result is lost to another one")
 	resultWritten  = mark.Named("symbolic: a result is about to be complete")
@@ -26,9 +26,9 @@ func sharedCache(t *testing.T) (w *worker, a, b key) {
 	s.cache.shared = true
 	w = s.workers[0]
 	a, b = keyOf(opFire, 2, 1, 0), keyOf(opFire, 2, 2, 0)
-	for (a.hash()^b.hash())%uint64(len(w.entries)) != 0 ||
-		fingerprint(a.hash()) != fingerprint(b.hash()) {
-		b.b++
+	for (a.hash^b.hash)%uint64(len(w.entries)) != 0 ||
+		fingerprint(a.hash) != fingerprint(b.hash) {
+		b = keyOf(opFire, 2, b.b+1, 0)
 	}
 	return w, a, b
 }
@@ -36,7 +36,7 @@ func sharedCache(t *testing.T) (w *worker, a, b key) {
 // wants fails unless the cache has a result, or none where it is Empty.
 func wants(t *testing.T, w *worker, k key, want Node) {
 	t.Helper()
-	if n, ok := w.get(&k); n != want || ok != (want != Empty) {
+	if n, ok := w.begin(&k); n != want || ok != (want != Empty) {
 		t.Errorf("the result of %v is %d, %v; not %d", k, n, ok, want)
 	}
 }
