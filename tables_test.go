@@ -14,7 +14,6 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/set"
-	"github.com/farhash/farhash/ship"
 )
 
 // table is what all tables have in common.
@@ -54,7 +53,7 @@ func TestTablesAlike(t *testing.T) {
 				}
 			}
 			check := func(name string, t table, found map[uint64]int, err error,
-				access ship.Choice) error {
+				access rma.AccessChoice) error {
 				n, lenErr := t.Len(ctx)
 				if err = errors.Join(err, lenErr, t.CheckAll(ctx), t.Check(ctx)); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
@@ -67,7 +66,7 @@ func TestTablesAlike(t *testing.T) {
 						err = fmt.Errorf("%s: All has %d %d times", name, i, found[i])
 					}
 				}
-				if options.Carries && access.Costs == (ship.Costs{}) {
+				if options.Carries && access.Costs == (rma.AccessCosts{}) {
 					err = fmt.Errorf("%s: Stats has the access %v", name, access)
 				}
 				return errors.Join(err, job.Barrier(ctx))
@@ -94,7 +93,8 @@ func closed(name string, t table) error {
 	return nil
 }
 
-type checker func(name string, t table, found map[uint64]int, err error, access ship.Choice) error
+type checker func(name string, t table, found map[uint64]int, err error,
+	access rma.AccessChoice) error
 
 func alikeSet(ctx context.Context, job rma.Job, own iter.Seq[uint64], check checker) error {
 	s, err := set.New(ctx, job, set.Config{Buckets: 1 << 10})

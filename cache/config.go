@@ -10,7 +10,6 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Mode says how readers and writers of a bucket are kept from disturbing each other.
@@ -69,9 +68,9 @@ type Config struct {
 	// Depth is how many operations of a batch are in flight on a queue. 0 means 64. It may
 	// differ between ranks.
 	Depth int
-	// Access is how batches reach memory that is not addressable: see package ship. Auto,
+	// Access is how batches reach memory that is not addressable: see [rma.Access]. Auto,
 	// the default, finds out. It may differ between ranks.
-	Access ship.Access
+	Access rma.Access
 	// TTL is how long a pair is found after it was put, unless PutTTL says otherwise; Forever, if
 	// nothing else does. Each bucket then has one more word. 0 means that pairs do not expire.
 	TTL time.Duration

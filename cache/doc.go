@@ -33,7 +33,7 @@
 // remembered by its place, which is shorter: [Cache.PutLocated] and [Cache.Locate] name it, and
 // [Cache.GetAt] reads the key and value that are there by then.
 //
-// Batches may be shipped to the ranks that own the data ([Config].Access, package ship); single
+// Batches may be shipped to the ranks that own the data ([Config].Access, [rma.Access]); single
 // calls are not. The rank that does an operation counts it in its [Stats], also as Served.
 //
 // # Guarantees

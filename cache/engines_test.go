@@ -9,7 +9,6 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // must ends a test after an error.
@@ -36,7 +35,7 @@ var carriers = lab.Carriers()
 // eachCase runs a test on every engine, in every mode and with both kinds of addressing. Where
 // batches can be shipped they are.
 func eachCase(t *testing.T, fn func(t *testing.T, e engine, cfg Config)) {
-	each := func(e engine, access ship.Access) {
+	each := func(e engine, access rma.Access) {
 		for _, mode := range modes {
 			for _, addressing := range []Addressing{Groups, Paper} {
 				cfg := Config{Mode: mode, Addressing: addressing, Access: access}
@@ -46,10 +45,10 @@ func eachCase(t *testing.T, fn func(t *testing.T, e engine, cfg Config)) {
 		}
 	}
 	for _, e := range engines {
-		each(e, ship.Auto)
+		each(e, rma.Auto)
 	}
 	for _, e := range carriers {
-		each(e, ship.Shipped)
+		each(e, rma.Shipped)
 	}
 }
 

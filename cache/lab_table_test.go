@@ -13,7 +13,6 @@ import (
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
-	"github.com/farhash/farhash/ship"
 )
 
 // The cache as a table of the lab. It is no linearizable one: its values follow the rules of a
@@ -119,7 +118,7 @@ func (k *clock) reach(ns uint64) {
 }
 
 // labTable is a cache in some mode.
-func labTable(mode Mode, access ship.Access) *lab.Table {
+func labTable(mode Mode, access rma.Access) *lab.Table {
 	shared := stopped() // where ranks answer for others at any time
 	shared.ns.Store(1)
 	open := func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {

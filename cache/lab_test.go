@@ -5,13 +5,13 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // labTables has a table for each mode.
 var labTables = func() (tables []*lab.Table) {
 	for _, mode := range modes {
-		tables = append(tables, labTable(mode, ship.Auto))
+		tables = append(tables, labTable(mode, rma.Auto))
 	}
 	return tables
 }()

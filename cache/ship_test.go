@@ -11,10 +11,9 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
-var shipConfig = Config{KeySize: 16, ValueSize: 24, Buckets: 768, Access: ship.Shipped}
+var shipConfig = Config{KeySize: 16, ValueSize: 24, Buckets: 768, Access: rma.Shipped}
 
 // eachCarrier runs fn on ranks whose batches are shipped, in every mode.
 func eachCarrier(t *testing.T, ranks int, fn func(c *Cache) error) {
@@ -39,7 +38,7 @@ func TestLabShipped(t *testing.T) {
 	for _, e := range carriers {
 		for _, mode := range modes {
 			for seed := range uint64(4) {
-				must(t, labTable(mode, ship.Shipped).Live(e, 3, calls, seed))
+				must(t, labTable(mode, rma.Shipped).Live(e, 3, calls, seed))
 			}
 		}
 	}

@@ -7,14 +7,13 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Stats is what one rank has done with a cache since New.
 type Stats struct {
 	Counts
 	// Access is how batches reach memory that is not addressable, and why.
-	Access ship.Choice
+	Access rma.AccessChoice
 }
 
 // Counts is what is counted for Stats.

@@ -55,7 +55,7 @@ func (b *batch) Owners(owners []int32) {
 	}
 }
 
-// Batches of lookups may be shipped to the ranks that own the keys (package ship; LP section 7
+// Batches of lookups may be shipped to the ranks that own the keys (rma.Access; LP section 7
 // asks how two-sided probing compares). A key takes its words in a request, after a word with its
 // size if keys vary. Its answer is
 //

@@ -10,7 +10,6 @@ import (
 
 	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 const (
@@ -56,7 +55,7 @@ type Config struct {
 	MaxMemoryBytes uint64 `json:"-"`
 	// Access says how lookups by Best reach memory that is not addressable: one-sided, or by
 	// batches that are shipped to the owners of the keys. It may differ between ranks.
-	Access ship.Access `json:"-"`
+	Access rma.Access `json:"-"`
 	// Note is a text of the program, such as what types its records have. Save keeps it in the
 	// file; Open and Load give it back, as Config().Note. Load takes another one in its place.
 	Note string `json:"note,omitempty"`

@@ -22,7 +22,7 @@
 // [rma.RankError] if a rank has died.
 //
 // An Index looks up in the fastest way that the engine has: in memory that this process addresses,
-// by batches that are shipped to the owners of the keys ([Config].Access, package ship), or by
+// by batches that are shipped to the owners of the keys ([Config].Access, [rma.Access]), or by
 // one-sided reads. [Index.NewReader] gives readers with other [Lookups], each with its own Stats.
 // Batches are several times as fast as single lookups: they overlap the waits for memory and
 // network. eval/docs/benchmarks.md has the rates.

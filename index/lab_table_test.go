@@ -12,7 +12,6 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // labAnswer is what a lookup finds: how many values, and a digest of them in their order.
@@ -41,7 +40,7 @@ var labModel = porcupine.Model{
 
 var labTable = &lab.Table{Name: "index", Model: labModel,
 	Open: func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
-		return openLab(ctx, job, rng, ship.Auto)
+		return openLab(ctx, job, rng, rma.Auto)
 	}}
 
 // labIndex is what a rank does with an index.
@@ -52,7 +51,7 @@ type labIndex struct {
 	want    []labAnswer // by key
 }
 
-func openLab(ctx context.Context, job rma.Job, rng *rand.Rand, access ship.Access) (
+func openLab(ctx context.Context, job rma.Job, rng *rand.Rand, access rma.Access) (
 	lab.Client, error) {
 	cfg := labConfig(rng)
 	cfg.Access = access

@@ -9,7 +9,6 @@ import (
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // labSchedules is how many schedules a test runs.
@@ -28,7 +27,7 @@ func TestLab(t *testing.T) { labTable.Search(t, labSchedules()) }
 func TestLabLive(t *testing.T) {
 	shipped := &lab.Table{Name: "index", Model: labModel,
 		Open: func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
-			return openLab(ctx, job, rng, ship.Shipped)
+			return openLab(ctx, job, rng, rma.Shipped)
 		}}
 	replay.Seeds(t, uint64(labSchedules()/3), func(t *testing.T, seed uint64) {
 		ranks := 1 + int(seed%3)

@@ -12,7 +12,6 @@ import (
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
-	"github.com/farhash/farhash/ship"
 )
 
 var carriers = lab.Carriers()
@@ -26,7 +25,7 @@ func TestShipped(t *testing.T) {
 			}
 			t.Run(e.Name+"/"+s.name, func(t *testing.T) {
 				cfg := s.cfg
-				cfg.Access = ship.Shipped
+				cfg.Access = rma.Shipped
 				multiset(t, e, cfg, 2, 1)
 				multiset(t, e, cfg, 3, 300)
 			})
@@ -37,7 +36,7 @@ func TestShipped(t *testing.T) {
 // Owners answer, each key is counted once, and keys with more values than an answer has room
 // for are looked up by the rank that asked.
 func TestShippedCounts(t *testing.T) {
-	cfg := Config{KeySize: 8, ValueSize: 40, Access: ship.Shipped}
+	cfg := Config{KeySize: 8, ValueSize: 40, Access: rma.Shipped}
 	rng := rand.New(rand.NewPCG(6, 7))
 	all := records(rng, cfg, 400, 1)
 	for range 500 {
@@ -73,7 +72,7 @@ func TestShippedCounts(t *testing.T) {
 
 // A request that is none is refused and harms nobody.
 func TestForeignRequest(t *testing.T) {
-	cfg := Config{KeySize: 8, ValueSize: 4, Access: ship.Shipped}
+	cfg := Config{KeySize: 8, ValueSize: 4, Access: rma.Shipped}
 	all := records(rand.New(rand.NewPCG(8, 9)), cfg, 50, 1)
 	must(t, withIndex(carriers[0], 2, cfg, all, func(x *Index) error {
 		other := []uint64{1}
@@ -119,7 +118,7 @@ func TestForeignAnswer(t *testing.T) {
 
 // Access is checked, and where the engine carries nothing it can be no other than one-sided.
 func TestAccessRefused(t *testing.T) {
-	for _, access := range []ship.Access{7, ship.Shipped} {
+	for _, access := range []rma.Access{7, rma.Shipped} {
 		err := local.RunWith(local.Options{Hidden: true}, 2, func(job rma.Job) error {
 			_, err := Build(context.Background(), job, Config{KeySize: 8, Access: access}, nil)
 			return err

@@ -1,13 +1,13 @@
 package index
 
-import "github.com/farhash/farhash/ship"
+import "github.com/farhash/farhash/rma"
 
 // Stats is what lookups took, since the reader was made. Over direct memory
 // there are no requests; then only lookups and matches are counted.
 type Stats struct {
 	Counts
 	// Access is how lookups reach memory that is not addressable, and why.
-	Access ship.Choice
+	Access rma.AccessChoice
 }
 
 // Counts is what is counted for Stats.

@@ -9,7 +9,6 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Config shapes a Map. Every rank gives the same. Slots, MaxSlots, Bytes and MaxBytes are of all
@@ -44,9 +43,9 @@ type Config struct {
 	// Depth is how many operations of a batch are in flight on a queue. 0 means 64. It may
 	// differ between ranks.
 	Depth int
-	// Access is how batches reach memory that this process cannot address directly: see package
-	// ship. Auto, the default, measures. It may differ between ranks.
-	Access ship.Access
+	// Access is how batches reach memory that this process cannot address directly: see
+	// [rma.Access]. Auto, the default, measures. It may differ between ranks.
+	Access rma.Access
 }
 
 // MaxSize is the longest key, and the longest value.

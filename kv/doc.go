@@ -23,7 +23,7 @@
 // [Map.Save] writes keys and values to an archive, and [Map.Load] puts them into a map with any
 // number of ranks and slots. Versions begin anew.
 //
-// Batches may be shipped to the ranks that own the slots ([Config].Access, package ship); single
+// Batches may be shipped to the ranks that own the slots ([Config].Access, [rma.Access]); single
 // calls are not.
 //
 // # Guarantees

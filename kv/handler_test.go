@@ -34,7 +34,7 @@ func TestBadRequests(t *testing.T) {
 					}
 				}
 				if len(answer) == 0 {
-					continue // package ship sees to those
+					continue // internal/core sees to those
 				}
 				used, _, err := s.Unpack(0, i, answer)
 				if used > len(answer) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // engine runs ranks.
@@ -26,7 +25,7 @@ var carriers = lab.Carriers()
 // withMap runs fn with a map on every rank. Where batches can be shipped they are.
 func withMap(e engine, ranks int, cfg Config, fn func(m *Map) error) error {
 	if slices.ContainsFunc(carriers, func(c engine) bool { return c.Name == e.Name }) {
-		cfg.Access = ship.Shipped
+		cfg.Access = rma.Shipped
 	}
 	return e.Run(ranks, func(job rma.Job) error {
 		m, err := New(context.Background(), job, forRanks(cfg, job.Size()))
@@ -101,7 +100,7 @@ func stream(m *Map, calls int) error {
 
 // call makes a call, which is shipped if batches are.
 func (m *Map) call(c *Call) error {
-	if m.cfg.Access != ship.Shipped {
+	if m.cfg.Access != rma.Shipped {
 		return m.one(c, false)
 	}
 	calls := []Call{*c}

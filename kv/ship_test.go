@@ -11,7 +11,6 @@ import (
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // TestLabShipped: the histories of ranks whose batches are shipped are linearizable, while the
@@ -23,12 +22,12 @@ func TestLabShipped(t *testing.T) {
 	}
 	still := func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
 		cfg, keys := drawLab(rng)
-		cfg.Access = ship.Shipped
+		cfg.Access = rma.Shipped
 		return newLab(ctx, job, cfg, keys, 0)
 	}
 	moving := func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
 		cfg, keys, moveEvery := drawMoving(rng)
-		cfg.Access = ship.Shipped
+		cfg.Access = rma.Shipped
 		return newLab(ctx, job, cfg, keys, moveEvery)
 	}
 	for _, table := range []*lab.Table{
@@ -145,7 +144,7 @@ func TestShippedCounts(t *testing.T) {
 			return err
 		}
 		s, sum := m.Stats(), uint64(0)
-		if s.Served == 0 || s.Queues.Ships == 0 || s.Access.Access != ship.Shipped {
+		if s.Served == 0 || s.Queues.Ships == 0 || s.Access.Access != rma.Shipped {
 			return fmt.Errorf("rank %d: %+v", m.job.Rank(), s)
 		}
 		for _, k := range s.Kinds {
@@ -221,7 +220,7 @@ func TestShippedLost(t *testing.T) {
 		err := e.Run(ranks, func(job rma.Job) error {
 			cut := -1
 			cfg := small(false)
-			cfg.Access = ship.Shipped
+			cfg.Access = rma.Shipped
 			m, err := New(ctx, lab.Cut(job, &cut), forRanks(cfg, job.Size()))
 			if err != nil {
 				return err

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // KindStats is what the calls of one kind have needed. Direct gets that are not of a batch are not
@@ -18,7 +17,7 @@ type KindStats struct {
 type Stats struct {
 	Counts
 	// Access is how batches reach memory that this process cannot address directly, and why.
-	Access ship.Choice
+	Access rma.AccessChoice
 }
 
 // Counts is what is counted for Stats.

@@ -39,7 +39,7 @@
 //   - one-sided access: gets, puts, compare-and-swaps and fetch-and-adds of the caller, through a
 //     [Queue]; the owner's program takes no part.
 //   - shipped access, or function shipping: the operations of a batch are sent to the owner, which
-//     carries them out and sends the results back ([Carrier], [Server]).
+//     carries them out and sends the results back ([Access], [Carrier], [Server]).
 //   - minimum batch: the number of operations for one owner from which on they are shipped.
 //   - round trip: one wait for requests that were submitted together.
 //

@@ -9,7 +9,6 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // TestElementsAfterLoss: a rank continues inserting elements when the free slots that it holds are
@@ -17,7 +16,7 @@ import (
 func TestElementsAfterLoss(t *testing.T) {
 	must(t, runEngine(engineCarriers, 3, 1, func(job rma.Job) error {
 		cut := -1
-		cfg := ElementsConfig{Config: Config{Buckets: 1 << 12, Access: ship.OneSided},
+		cfg := ElementsConfig{Config: Config{Buckets: 1 << 12, Access: rma.OneSided},
 			ElementBytes: 8, Capacity: 30}
 		e, err := NewElements(context.Background(), lab.Cut(job, &cut), cfg)
 		if err != nil {

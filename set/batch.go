@@ -488,7 +488,7 @@ func (sp *space) elementAt(ref Ref) ([]uint64, error) {
 	return words, f.Queued(nil)
 }
 
-// Batches may be shipped to the ranks that own the homes (package ship). A request holds the items
+// Batches may be shipped to the ranks that own the homes (rma.Access). A request holds the items
 // one after the other, strings with their heads, and the answer a word for each:
 //
 //	| reference (36) | result (8) |

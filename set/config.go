@@ -10,7 +10,6 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Config shapes a Set. Every rank gives the same, except for Access.
@@ -40,7 +39,7 @@ type Config struct {
 	// Depth is how many operations of a batch are in flight on a queue. 0 means 64.
 	Depth int
 	// Access says how batches reach memory that this rank cannot address directly.
-	Access ship.Access
+	Access rma.Access
 
 	variant variant.Set
 	byName  bool // a table that has moved keeps its memory

@@ -33,7 +33,7 @@
 // asks [Config].MayGrow before it takes more. Garbage collection, saving and loading are
 // collective: all ranks call them, and nothing else runs at the same time.
 //
-// Batches may be shipped to the ranks that own the data ([Config].Access, package ship). Single
+// Batches may be shipped to the ranks that own the data ([Config].Access, [rma.Access]). Single
 // operations and strings that are too long for a request are not.
 //
 // # Guarantees

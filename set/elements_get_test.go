@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // Every rank gets all elements by their references, whichever arena they lie in: one by one, and
@@ -61,7 +61,7 @@ func TestGetBatch(t *testing.T) {
 func TestOwnersArenaIsFull(t *testing.T) {
 	onShips(t, func(t *testing.T, e engine) {
 		sets, err := newElements(ranksOf(t, e, 2), ElementsConfig{ElementBytes: 8, Capacity: 16,
-			Config: Config{Buckets: 4096, Access: ship.Shipped}})
+			Config: Config{Buckets: 4096, Access: rma.Shipped}})
 		must(t, err)
 		s, inserted := sets[1], uint64(0)
 		var full *FullError

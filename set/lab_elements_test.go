@@ -10,12 +10,11 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // labElementTable is Elements.
 var labElementTable = &lab.Table{Name: "set of elements", Model: labModel,
-	Open: with(openLabElements, ship.Auto)}
+	Open: with(openLabElements, rma.Auto)}
 
 func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) (lab.Client,
 	error) {
@@ -92,7 +91,7 @@ func (e *Elements) checkRefs(ctx context.Context, answers []labAnswer, batch []b
 
 // labStringTable is Strings.
 var labStringTable = &lab.Table{Name: "set of strings", Model: labModel,
-	Open: with(openLabStrings, ship.Auto)}
+	Open: with(openLabStrings, rma.Auto)}
 
 func openLabStrings(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) (lab.Client,
 	error) {

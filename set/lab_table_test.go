@@ -12,7 +12,6 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // The sets as tables of the lab: their operations and what these may answer.
@@ -257,21 +256,21 @@ func (s *labSet) lenFits(ctx context.Context, stored int, history []lab.Operatio
 
 // labWordTable is Set.
 var labWordTable = &lab.Table{Name: "set of words", Model: labModel,
-	Open: with(openLabWords, ship.Auto)}
+	Open: with(openLabWords, rma.Auto)}
 
 // labGrowingWords, labGrowingElements and labGrowingStrings are sets that move to larger tables
 // while they are used.
 var (
 	labGrowingWords = &lab.Table{Name: "set of words that grows", Model: labModel,
-		Open: whichGrows(openLabWords, ship.Auto)}
+		Open: whichGrows(openLabWords, rma.Auto)}
 	labGrowingElements = &lab.Table{Name: "set of elements that grows", Model: labModel,
-		Open: whichGrows(openLabElements, ship.Auto)}
+		Open: whichGrows(openLabElements, rma.Auto)}
 	labGrowingStrings = &lab.Table{Name: "set of strings that grows", Model: labModel,
-		Open: whichGrows(openLabStrings, ship.Auto)}
+		Open: whichGrows(openLabStrings, rma.Auto)}
 )
 
 // whichGrows is an opener that draws a configuration with room for larger tables.
-func whichGrows(open labOpener, access ship.Access) func(context.Context, rma.Job, *rand.Rand) (
+func whichGrows(open labOpener, access rma.Access) func(context.Context, rma.Job, *rand.Rand) (
 	lab.Client, error) {
 	return func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
 		cfg := labConfig(rng, job.Size())
@@ -284,7 +283,7 @@ func whichGrows(open labOpener, access ship.Access) func(context.Context, rma.Jo
 type labOpener func(context.Context, rma.Job, *rand.Rand, Config) (lab.Client, error)
 
 // with is an opener that draws the configuration, except Access.
-func with(open labOpener, access ship.Access) func(context.Context, rma.Job, *rand.Rand) (
+func with(open labOpener, access rma.Access) func(context.Context, rma.Job, *rand.Rand) (
 	lab.Client, error) {
 	return func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
 		cfg := labConfig(rng, job.Size())

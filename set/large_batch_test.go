@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // largeItems is how many items a batch has that comes into a table of largeBuckets.
@@ -65,12 +64,12 @@ func TestLargeBatchIntoSmallTable(t *testing.T) {
 	alone(t)
 	for _, c := range []struct {
 		engine engine
-		access ship.Access
+		access rma.Access
 		most   uint64 // requests for each item
 	}{
-		{engineDirect, ship.Auto, 0}, {engineHidden, ship.Auto, 4},
-		{engineHosts, ship.Shipped, 1}, {engineHosts, ship.OneSided, 3},
-		{engineCarriers, ship.Shipped, 8}, // owners use queues, too
+		{engineDirect, rma.Auto, 0}, {engineHidden, rma.Auto, 4},
+		{engineHosts, rma.Shipped, 1}, {engineHosts, rma.OneSided, 3},
+		{engineCarriers, rma.Shipped, 8}, // owners use queues, too
 	} {
 		t.Run(fmt.Sprint(c.engine, " ", c.access), func(t *testing.T) {
 			for name, makes := range map[string]func(*testing.T, []rma.Job, Config) largeCall{
@@ -109,7 +108,7 @@ func callLarge(t *testing.T, call largeCall, ranks int, most uint64) {
 
 // pressedTable is a table whose rank 0 has moved its part, and rank 1 has not; the next table is
 // full where rank 0 has it.
-func pressedTable(t *testing.T, access ship.Access) (spaces []*space, check func() error) {
+func pressedTable(t *testing.T, access rma.Access) (spaces []*space, check func() error) {
 	jobs := ranksOf(t, engineHosts, 2)
 	sets, err := newSets(jobs, Config{Buckets: 64, MaxBytes: 1 << 14, Access: access})
 	must(t, err)
@@ -139,11 +138,11 @@ func TestOwnersAreAskedToMove(t *testing.T) {
 	long := counts{inserted: 1 << 10, longest: longSearch}
 	for _, c := range []struct {
 		name   string
-		access ship.Access
+		access rma.Access
 		served bool
 		asks   bool
-	}{{"batch", ship.Shipped, false, true}, {"one-sided batch", ship.OneSided, false, false},
-		{"request", ship.Shipped, true, false}} {
+	}{{"batch", rma.Shipped, false, true}, {"one-sided batch", rma.OneSided, false, false},
+		{"request", rma.Shipped, true, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			spaces, check := pressedTable(t, c.access)
 			first := spaces[0].oldest.Load()
@@ -173,7 +172,7 @@ func TestOwnersAreAskedToMove(t *testing.T) {
 // buckets of another rank: all of the table moves, and they are made directly in the next one.
 func TestLeftItemsLeaveTheTable(t *testing.T) {
 	jobs := ranksOf(t, engineHosts, 2)
-	sets, err := newSets(jobs, Config{Buckets: 64, MaxBytes: 1 << 14, Access: ship.Shipped})
+	sets, err := newSets(jobs, Config{Buckets: 64, MaxBytes: 1 << 14, Access: rma.Shipped})
 	must(t, err)
 	first := sets[0].oldest.Load()
 	first.progress.raise(growthWanted)
@@ -203,7 +202,7 @@ func TestPassedTableMoves(t *testing.T) {
 		moves   bool
 	}{{64, true}, {longSearch - 1, false}} {
 		sets, err := newSets(ranksOf(t, engineHosts, 2), Config{Buckets: 64, MaxBytes: 1 << 14,
-			Access: ship.Shipped})
+			Access: rma.Shipped})
 		must(t, err)
 		first := sets[0].oldest.Load()
 		first.progress.raise(growthWanted)

@@ -10,7 +10,6 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
-	"github.com/farhash/farhash/ship"
 )
 
 // engine is a way in which a set reaches its memory.
@@ -42,11 +41,11 @@ const (
 func (e engine) ships() bool { return e >= streamEngines }
 
 // access is what sets on an engine are to take.
-func (e engine) access() ship.Access {
+func (e engine) access() rma.Access {
 	if e.ships() {
-		return ship.Shipped
+		return rma.Shipped
 	}
-	return ship.Auto
+	return rma.Auto
 }
 
 func (e engine) String() string {

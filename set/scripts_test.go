@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/mark"
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // TestLabScripts runs races and small cases over memory, which the simulated engine does not run.
@@ -42,7 +42,7 @@ func TestLabScripts(t *testing.T) {
 func endOfSpan(t *testing.T) {
 	const n, ranks = 12, 4
 	jobs := ranksOf(t, engineHosts, ranks)
-	cfg := Config{Buckets: 256, Access: ship.OneSided}
+	cfg := Config{Buckets: 256, Access: rma.OneSided}
 	sets, err := newSets(jobs, cfg)
 	must(t, err)
 	elements, err := newElements(jobs, ElementsConfig{Config: cfg, ElementBytes: 8})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/lab"
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // onShips runs a test for the engines that carry requests.
@@ -28,7 +28,7 @@ func TestShippedContention(t *testing.T) {
 		t.Run("words", func(t *testing.T) {
 			c, jobs := newContention(4, 2), ranksOf(t, e, 4)
 			sets, err := newSets(jobs, Config{Buckets: uint64(c.elements) * 10 / 9, Depth: 8,
-				Access: ship.Shipped})
+				Access: rma.Shipped})
 			must(t, err)
 			must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
 				return insertWords(sets[rank], wordOfID, ids, results)
@@ -41,7 +41,7 @@ func TestShippedContention(t *testing.T) {
 			sets, err := newElements(jobs, ElementsConfig{ElementBytes: 20,
 				Capacity: uint64(c.elements) + 2048, // batches and owners hold slots
 				Config: Config{Buckets: uint64(c.elements) * 10 / 9, Depth: 8,
-					Access: ship.Shipped}})
+					Access: rma.Shipped}})
 			must(t, err)
 			var refsByID sync.Map
 			must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
@@ -63,7 +63,7 @@ func shippedAll(t *testing.T, c *contention, stats func(rank int) Stats) {
 		sum.Inserted += s.Inserted
 		sum.Served += s.Served
 		sum.Queues.Add(s.Queues)
-		if s.Access.Access != ship.Shipped || s.Served == 0 || s.Queues.Ships == 0 {
+		if s.Access.Access != rma.Shipped || s.Served == 0 || s.Queues.Ships == 0 {
 			t.Errorf("rank %d: %+v", rank, s)
 		}
 	}
@@ -79,7 +79,7 @@ func TestKernelsOnParts(t *testing.T) {
 		for _, buckets := range []uint64{32, 64, 2048} {
 			const ranks = 4
 			jobs := ranksOf(t, engineHosts, ranks)
-			cfg := Config{Buckets: buckets, variant: by(kernel), Access: ship.Shipped}
+			cfg := Config{Buckets: buckets, variant: by(kernel), Access: rma.Shipped}
 			sets, err := newSets(jobs, cfg)
 			must(t, err)
 			rng := rand.New(rand.NewPCG(buckets, 3))
@@ -196,7 +196,7 @@ func TestOddAnswers(t *testing.T) {
 // What a rank has owned is reached one-sided when it has closed the set.
 func TestOwnerHasClosed(t *testing.T) {
 	onShips(t, func(t *testing.T, e engine) {
-		sets, err := newSets(ranksOf(t, e, 2), Config{Buckets: 4096, Access: ship.Shipped})
+		sets, err := newSets(ranksOf(t, e, 2), Config{Buckets: 4096, Access: rma.Shipped})
 		must(t, err)
 		words, results := make([]uint64, 2000), make([]Result, 2000)
 		for i := range words {
@@ -220,15 +220,15 @@ func TestOwnerHasClosed(t *testing.T) {
 func TestAccess(t *testing.T) {
 	for _, c := range []struct {
 		e      engine
-		access ship.Access
+		access rma.Access
 		says   string // of the choice; "" is an error
 	}{
-		{engineDirect, ship.Shipped, "direct"}, {engineHidden, ship.Shipped, ""},
-		{engineHosts, ship.OneSided, "one-sided, as asked"}, {engineHosts, ship.Auto, ""},
-		{engineCarriers, ship.Shipped, "shipped, as asked"}, {engineCarriers, 7, ""},
+		{engineDirect, rma.Shipped, "direct"}, {engineHidden, rma.Shipped, ""},
+		{engineHosts, rma.OneSided, "one-sided, as asked"}, {engineHosts, rma.Auto, ""},
+		{engineCarriers, rma.Shipped, "shipped, as asked"}, {engineCarriers, 7, ""},
 	} {
 		sets, err := newSets(ranksOf(t, c.e, 2), Config{Buckets: 64, Access: c.access})
-		if c.access == ship.Auto {
+		if c.access == rma.Auto {
 			must(t, err)
 			if costs := sets[0].Stats().Access.Costs; costs.RequestNs <= 0 {
 				t.Errorf("measured %+v", costs)
@@ -236,7 +236,7 @@ func TestAccess(t *testing.T) {
 			must(t, onAll(2, func(rank int) error {
 				return sets[rank].Collect(context.Background(), func(uint64) bool { return true })
 			}))
-			if sets[0].Stats().Access.Costs == (ship.Costs{}) {
+			if sets[0].Stats().Access.Costs == (rma.AccessCosts{}) {
 				t.Error("Collect forgets what was measured")
 			}
 			continue
@@ -268,18 +268,18 @@ func TestLabShipped(t *testing.T) {
 
 var (
 	labGrowingShipped = &lab.Table{Name: "shipped set of words that grows", Model: labModel,
-		Open: whichGrows(openLabWords, ship.Shipped)}
+		Open: whichGrows(openLabWords, rma.Shipped)}
 	labWordsShipped = &lab.Table{Name: "set of words that are shipped", Model: labModel,
-		Open: with(openLabWords, ship.Shipped)}
+		Open: with(openLabWords, rma.Shipped)}
 	labElementsShipped = &lab.Table{Name: "set of elements that are shipped", Model: labModel,
-		Open: with(openLabElements, ship.Shipped)}
+		Open: with(openLabElements, rma.Shipped)}
 )
 
 // BenchmarkAnswer is what answering requests costs the owner, for a word that is there.
 func BenchmarkAnswer(b *testing.B) {
 	const buckets, n, requests = 1 << 24, 4095, 512
 	jobs, stop := startRanks(engineHosts, 2, 1)
-	sets, err := newSets(jobs, Config{Buckets: buckets, Access: ship.Shipped})
+	sets, err := newSets(jobs, Config{Buckets: buckets, Access: rma.Shipped})
 	must(b, err)
 	o := sets[0].oldest.Load()
 	words, answer := make([]uint64, requests*n), make([]uint64, n)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Stats is what one rank has done with a set. Single operations over directly
@@ -34,7 +33,7 @@ type Stats struct {
 	Prefetch string
 
 	// Access is how batches reach memory that this rank cannot address directly, and why.
-	Access ship.Choice
+	Access rma.AccessChoice
 	// Served is how many operations this rank has run for others that shipped
 	// them. The requesting rank counts the result of an operation. The rank that runs
 	// it counts LostSwaps, ExtraChunks and LongestProbe.

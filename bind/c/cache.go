@@ -12,7 +12,7 @@ import (
 
 	"github.com/farhash/farhash/cache"
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // pairs is a cache with its handle.
@@ -60,7 +60,7 @@ func readCacheConfig(c *C.farhash_cache_config) (cache.Config, error) {
 	if err != nil {
 		return cache.Config{}, err
 	}
-	access := ship.Access(c.access)
+	access := rma.Access(c.access)
 	return cache.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
 		Buckets: uint64(c.buckets), Mode: cache.Mode(c.mode),
 		GroupBuckets: int(c.group_buckets), Choices: int(c.choices), Retries: int(c.retries),

@@ -14,7 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/index"
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // register is an index with its handle.
@@ -62,7 +62,7 @@ func readIndexConfig(c *C.farhash_index_config) (index.Config, error) {
 	if c.note != nil {
 		note = C.GoStringN(c.note, C.int(C.strnlen(c.note, index.MaxNoteSize+1)))
 	}
-	access := ship.Access(c.access)
+	access := rma.Access(c.access)
 	return index.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
 			Variable: c.variable != 0, Load: float64(c.load),
 			MaxCopies: int(c.max_copies), MaxMemoryBytes: uint64(c.max_memory_bytes),

@@ -21,7 +21,6 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/file"
 	"github.com/farhash/farhash/set"
-	"github.com/farhash/farhash/ship"
 )
 
 // These tests call the Go of the library in this process, without a library that is installed.
@@ -323,7 +322,7 @@ func same[T any](t *testing.T, got T, err error, want T) {
 func TestEveryField(t *testing.T) {
 	s := zero(readSetConfig)
 	s.buckets, s.chunk, s.chunks, s.depth, s.access, s.max_bytes = 1, 2, 3, 4, 1, 6
-	words := set.Config{Buckets: 1, Chunk: 2, Chunks: 3, Depth: 4, Access: ship.OneSided,
+	words := set.Config{Buckets: 1, Chunk: 2, Chunks: 3, Depth: 4, Access: rma.OneSided,
 		MaxBytes: 6}
 	gotSet, err := readSetConfig(s)
 	same(t, gotSet, err, words)
@@ -339,7 +338,7 @@ func TestEveryField(t *testing.T) {
 	put(&c.ttl_seconds, 8)
 	gotCache, err := readCacheConfig(c)
 	same(t, gotCache, err, cache.Config{KeySize: 1, ValueSize: 2, Buckets: 3, Mode: cache.Coarse,
-		Retries: -4, GroupBuckets: 5, Choices: 6, Depth: 7, Access: ship.Shipped,
+		Retries: -4, GroupBuckets: 5, Choices: 6, Depth: 7, Access: rma.Shipped,
 		TTL: 8 * time.Second})
 
 	m := zero(readMapConfig)
@@ -347,12 +346,12 @@ func TestEveryField(t *testing.T) {
 	m.depth, m.access, m.max_bytes = 7, 1, 9
 	gotMap, err := readMapConfig(m)
 	same(t, gotMap, err, kv.Config{Slots: 1, Bytes: 2, MaxKey: 3, MaxValue: 4, Copies: true,
-		Chunk: 6, Depth: 7, Access: ship.OneSided, MaxBytes: 9})
+		Chunk: 6, Depth: 7, Access: rma.OneSided, MaxBytes: 9})
 	m.copies, m.access, m.reserved[3] = 0, 2, 1
 	_, err = readMapConfig(m)
 	refuses(t, "map", err, "a reserved field of farhash_map_config")
 	m.reserved[3] = 0
-	if got, err := readMapConfig(m); err != nil || got.Copies || got.Access != ship.Shipped {
+	if got, err := readMapConfig(m); err != nil || got.Copies || got.Access != rma.Shipped {
 		t.Errorf("%+v, %v", got, err)
 	}
 
@@ -362,7 +361,7 @@ func TestEveryField(t *testing.T) {
 	put(&x.load, .5)
 	gotIndex, err := readIndexConfig(x)
 	same(t, gotIndex, err, index.Config{KeySize: 4, ValueSize: 2, MaxMemoryBytes: 3, MaxCopies: 5,
-		Variable: true, Load: .5, Access: ship.OneSided})
+		Variable: true, Load: .5, Access: rma.OneSided})
 	x.depth = 65537
 	_, err = readIndexConfig(x)
 	refuses(t, "index", err, "depth is 65537")

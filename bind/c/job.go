@@ -14,7 +14,6 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
-	"github.com/farhash/farhash/ship"
 )
 
 // job is a membership with its tables.
@@ -120,7 +119,7 @@ const depthMax = 1 << 16
 
 // checkBatches refuses what ranks may differ in: the tables would refuse it on one rank only, when
 // the others have begun.
-func checkBatches(depth C.uint32_t, access ship.Access) error {
+func checkBatches(depth C.uint32_t, access rma.Access) error {
 	if depth > depthMax {
 		return errArgument("depth is %d; give 0 to %d", uint32(depth), depthMax)
 	}

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/kv"
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // dictionary is a map with its handle.
@@ -41,7 +41,7 @@ func readMapConfig(c *C.farhash_map_config) (kv.Config, error) {
 			return kv.Config{}, errReserved("farhash_map_config")
 		}
 	}
-	access := ship.Access(c.access)
+	access := rma.Access(c.access)
 	return kv.Config{Slots: uint64(c.slots), Bytes: uint64(c.bytes), MaxKey: int(c.max_key),
 			MaxValue: int(c.max_value), Copies: c.copies != 0, Chunk: int(c.chunk),
 			Depth: int(c.depth), Access: access, MaxBytes: uint64(c.max_bytes)},

@@ -8,8 +8,8 @@ import (
 	"encoding/binary"
 	"unsafe"
 
+	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
-	"github.com/farhash/farhash/ship"
 )
 
 // words is a set of words with its handle.
@@ -62,7 +62,7 @@ func readSetConfig(c *C.farhash_set_config) (set.Config, error) {
 		}
 	}
 	cfg := set.Config{Buckets: uint64(c.buckets), Chunk: int(c.chunk), Chunks: int(c.chunks),
-		Depth: int(c.depth), Access: ship.Access(c.access), MaxBytes: uint64(c.max_bytes)}
+		Depth: int(c.depth), Access: rma.Access(c.access), MaxBytes: uint64(c.max_bytes)}
 	return cfg, checkBatches(c.depth, cfg.Access)
 }
 

@@ -7,12 +7,12 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // shipping is what a table does with batches, and how many operations this rank has done for
 // others.
-func shipping(kind C.uint32_t, v C.uint64_t) (ship.Choice, uint64) {
+func shipping(kind C.uint32_t, v C.uint64_t) (rma.AccessChoice, uint64) {
 	switch kind {
 	case C.FH_SET:
 		s := setOf(v).Stats()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/farhash/farhash/cache"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/internal/measure"
@@ -40,8 +39,8 @@ var modeNames = []string{"lock-free", "fine", "coarse"}
 var (
 	modes = map[string]cache.Mode{"lock-free": cache.LockFree, "fine": cache.Fine,
 		"coarse": cache.Coarse}
-	accesses = map[string]ship.Access{"auto": ship.Auto, "one-sided": ship.OneSided,
-		"shipped": ship.Shipped}
+	accesses = map[string]rma.Access{"auto": rma.Auto, "one-sided": rma.OneSided,
+		"shipped": rma.Shipped}
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/kv"
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 
 	"github.com/farhash/farhash/eval/internal/measure"
 	"github.com/farhash/farhash/eval/internal/redis"
@@ -55,7 +55,7 @@ type mapStore struct{ m *kv.Map }
 // openMap makes an empty map. Collective.
 func (r *run) openMap(ctx context.Context) (store, error) {
 	cfg := r.of.mapConfig(r.job.Size())
-	cfg.Access = map[impl]ship.Access{oneSided: ship.OneSided, shipped: ship.Shipped}[r.impl]
+	cfg.Access = map[impl]rma.Access{oneSided: rma.OneSided, shipped: rma.Shipped}[r.impl]
 	m, err := kv.New(ctx, measure.TouchedJob{Job: r.job}, cfg)
 	return mapStore{m}, err
 }

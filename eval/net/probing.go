@@ -14,7 +14,6 @@ import (
 
 	"github.com/farhash/farhash/index"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/internal/measure"
@@ -111,7 +110,7 @@ func (p *probing) Round(ctx context.Context, job rma.Job, _ uint64, emit experim
 func (p *probing) load(ctx context.Context, job rma.Job, load float64,
 	emit experiment.Emit) (err error) {
 	x, err := index.Build(ctx, job, index.Config{KeySize: 4, ValueSize: 4, Load: load,
-		Access: ship.Shipped}, probeRecords(int(p.records), job.Rank(), job.Size()))
+		Access: rma.Shipped}, probeRecords(int(p.records), job.Rank(), job.Size()))
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
-	"github.com/farhash/farhash/ship"
 
 	"github.com/farhash/farhash/eval/internal/measure"
 )
@@ -33,9 +32,9 @@ func (r *run) openSet(ctx context.Context) (participant, error) {
 }
 
 func (r *run) setConfig() set.Config {
-	access := ship.OneSided
+	access := rma.OneSided
 	if r.of.impl == shipped {
-		access = ship.Shipped
+		access = rma.Shipped
 	}
 	return set.Config{Buckets: uint64(r.buckets), Depth: r.inFlight, Access: access}
 }

@@ -23,7 +23,7 @@
 //   - Rates: reads a second by their length and by how many each rank has in flight.
 //   - Shipped: requests that the programs of other ranks answer with as many bytes, where the
 //     engine carries requests (rma.Server): a line through single ones as above, the rate
-//     with several in flight, and what tables with ship.Auto make of it.
+//     with several in flight, and what tables with rma.Auto make of it.
 //
 // The lengths are read in turn, and medians are taken of groups of reads. So what else the
 // machine does affects all lengths alike, and mostly does not count. The memory is larger

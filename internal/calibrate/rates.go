@@ -148,7 +148,7 @@ func (s *shipper) line(r *Shipped) error {
 	return nil
 }
 
-// auto asks what a table with ship.Auto would do.
+// auto asks what a table with rma.Auto would do.
 func (s *shipper) auto(r *Shipped) error {
 	none := func(uint32, int, []uint64, []uint64) (int, error) { return 0, nil }
 	var b core.Batches

@@ -52,7 +52,7 @@ type Shipped struct {
 	ByteNs    float64 `json:"byteNs"`    // more for each byte of it, there and back
 	Points    []Point `json:"points"`    // that the line is fitted to
 	Rates     []Rate  `json:"rates"`
-	// Auto is what a table with ship.Auto does here, and why, if an operation takes one
+	// Auto is what a table with rma.Auto does here, and why, if an operation takes one
 	// message; MinBatch is from how many operations for a rank on it ships them, 0 for never.
 	Auto     string `json:"auto"`
 	MinBatch int    `json:"least"`

@@ -11,7 +11,6 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
-	"github.com/farhash/farhash/ship"
 )
 
 // Auto measures, and decides by what it has found; the batches of a second window take that over.
@@ -72,16 +71,16 @@ func TestOwnerGivesUp(t *testing.T) {
 func TestNothingToShip(t *testing.T) {
 	for _, c := range []struct {
 		options local.Options
-		access  ship.Access
+		access  rma.Access
 		says    string // of the batches; "" is an error
 	}{
-		{local.Options{}, ship.Shipped, "direct"},
-		{local.Options{}, ship.Auto, "direct"},
-		{local.Options{Hidden: true}, ship.Auto, "direct"},
-		{local.Options{Hidden: true}, ship.Shipped, ""},
-		{local.Options{Carries: true}, ship.Auto, "direct: all memory is addressable"},
-		{local.Options{Hidden: true, Carries: true}, ship.OneSided, "one-sided, as asked"},
-		{local.Options{Hidden: true, Carries: true}, ship.Shipped, "shipped, as asked"},
+		{local.Options{}, rma.Shipped, "direct"},
+		{local.Options{}, rma.Auto, "direct"},
+		{local.Options{Hidden: true}, rma.Auto, "direct"},
+		{local.Options{Hidden: true}, rma.Shipped, ""},
+		{local.Options{Carries: true}, rma.Auto, "direct: all memory is addressable"},
+		{local.Options{Hidden: true, Carries: true}, rma.OneSided, "one-sided, as asked"},
+		{local.Options{Hidden: true, Carries: true}, rma.Shipped, "shipped, as asked"},
 		{local.Options{Hidden: true, Carries: true}, 7, ""},
 	} {
 		err := local.RunWith(c.options, 2, func(job rma.Job) error {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // kindPing is a request that is answered with what it holds.
@@ -77,7 +76,7 @@ func check(rank int, answer rma.Buf) (rma.Buf, error) {
 			Left: answer[2] == 1})
 	}
 	if answer[0] != statusDone {
-		return nil, &ship.RemoteError{Rank: rank, Text: unpackText(answer[1:])}
+		return nil, &rma.RemoteError{Rank: rank, Text: unpackText(answer[1:])}
 	}
 	return answer[1:], nil
 }

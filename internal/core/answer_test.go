@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // A text is cut where it does not fit, and words in disorder are a text all the same.
@@ -39,7 +38,7 @@ func TestErrorsAreAnswers(t *testing.T) {
 			words := respond(answer, []uint64{header(0, 1)}, to)
 			_, err := check(3, to[:words])
 			var want, gone *rma.RankError
-			var remote *ship.RemoteError
+			var remote *rma.RemoteError
 			switch {
 			case err == nil:
 				t.Errorf("%v in %d words is no error", failed, room)

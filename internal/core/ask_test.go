@@ -7,7 +7,6 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
-	"github.com/farhash/farhash/ship"
 )
 
 // question is a single operation for rank 1.
@@ -59,7 +58,7 @@ func TestPaced(t *testing.T) {
 			return err
 		}
 		var b Batches
-		err = b.Open(ctx, job, w, Config{Access: ship.Shipped,
+		err = b.Open(ctx, job, w, Config{Access: rma.Shipped,
 			Answer: func(_ uint32, n int, request, answer []uint64) (int, error) {
 				most = max(most, n)
 				return n, nil
@@ -93,7 +92,7 @@ func TestAsk(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for _, access := range []ship.Access{ship.Shipped, ship.OneSided} {
+		for _, access := range []rma.Access{rma.Shipped, rma.OneSided} {
 			var b Batches
 			err := b.Open(ctx, job, w, Config{Access: access,
 				Answer: func(_ uint32, _ int, request, answer []uint64) (int, error) {
@@ -103,7 +102,7 @@ func TestAsk(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if access == ship.Shipped {
+			if access == rma.Shipped {
 				b.line.choice.MinBatch = 100 // as on a fast network
 			}
 			var asked, run question
@@ -113,7 +112,7 @@ func TestAsk(t *testing.T) {
 			if _, err := b.Run(ctx, 1, &run); err != nil {
 				return err
 			}
-			ships := access == ship.Shipped && job.Rank() == 0
+			ships := access == rma.Shipped && job.Rank() == 0
 			if asked != (question{ships, !ships}) || run != (question{false, true}) {
 				return fmt.Errorf("%v, rank %d: the question %+v, a batch %+v", access, job.Rank(),
 					asked, run)
@@ -131,7 +130,7 @@ func TestAsk(t *testing.T) {
 
 // A rank is asked until it has no more to do. If it cannot be asked, its part is done here.
 func TestQuestion(t *testing.T) {
-	for _, access := range []ship.Access{ship.Shipped, ship.OneSided} {
+	for _, access := range []rma.Access{rma.Shipped, rma.OneSided} {
 		options := local.Options{Hidden: true, Carries: true}
 		err := local.RunWith(options, 2, func(job rma.Job) error {
 			ctx, left := context.Background(), 3 // requests that a rank has to do
@@ -161,7 +160,7 @@ func TestQuestion(t *testing.T) {
 					return err
 				}
 				wanted := 0
-				if access == ship.OneSided {
+				if access == rma.OneSided {
 					wanted = 3
 				}
 				if here[1] != wanted {
@@ -171,7 +170,7 @@ func TestQuestion(t *testing.T) {
 			if err := job.Barrier(ctx); err != nil {
 				return err
 			}
-			if done := left == 0; job.Rank() == 1 && done != (access == ship.Shipped) {
+			if done := left == 0; job.Rank() == 1 && done != (access == rma.Shipped) {
 				return fmt.Errorf("rank 1 has %d requests left", left)
 			}
 			return nil

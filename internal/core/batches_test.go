@@ -12,7 +12,6 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
-	"github.com/farhash/farhash/ship"
 )
 
 const (
@@ -193,7 +192,7 @@ func onBatches(t *testing.T, n int, o *office,
 	onRanks(t, n, func(job rma.Job, w rma.Window) error {
 		ctx := context.Background()
 		var c core.Batches
-		err := c.Open(ctx, job, w, core.Config{Access: ship.Shipped, Answer: o.answer,
+		err := c.Open(ctx, job, w, core.Config{Access: rma.Shipped, Answer: o.answer,
 			Closed: errClosed})
 		if err != nil {
 			return err
@@ -276,7 +275,7 @@ func TestDirect(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for kind, right := range map[uint32]func(owner int, err error) bool{
 		kindFail: func(owner int, err error) bool {
-			var remote *ship.RemoteError
+			var remote *rma.RemoteError
 			return errors.As(err, &remote) && remote.Rank == owner &&
 				remote.Text == "no sums today: "+strings.Repeat("ü", 40)
 		},

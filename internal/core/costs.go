@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // handleNs is what an operation costs the owner, about: a miss of the cache or two.
@@ -15,7 +14,7 @@ const handleNs = 200
 
 // least is from how many operations for one owner on a request takes less time than
 // one-sided operations of trips messages each; MaxInt for never.
-func least(c ship.Costs, trips float64) int {
+func least(c rma.AccessCosts, trips float64) int {
 	if c.RequestNs == 0 {
 		return math.MaxInt
 	}
@@ -41,13 +40,13 @@ const (
 )
 
 // measure finds out what messages to another rank cost.
-func (l *line) measure(ctx context.Context, rank int) (ship.Costs, error) {
+func (l *line) measure(ctx context.Context, rank int) (rma.AccessCosts, error) {
 	f, err := l.flights()
 	if err != nil {
-		return ship.Costs{}, err
+		return rma.AccessCosts{}, err
 	}
 	m := meter{ctx: ctx, line: l, f: f, rank: rank}
-	var costs ship.Costs
+	var costs rma.AccessCosts
 	costs.GetNs = m.least(firstCalls, aloneRuns, func() error { return m.gets(1, 1) })
 	costs.GetEachNs = m.least(0, longRuns, func() error { return m.gets(manyGets, manyDepth) }) /
 		manyGets
@@ -60,7 +59,7 @@ func (l *line) measure(ctx context.Context, rank int) (ship.Costs, error) {
 	l.pool.Give(f, m.err != nil)
 	if errors.Is(m.err, rma.ErrNotServed) {
 		// It has given up since the barrier, as it has lost a rank. This one will hear of that.
-		return ship.Costs{GetNs: costs.GetNs, GetEachNs: costs.GetEachNs}, nil
+		return rma.AccessCosts{GetNs: costs.GetNs, GetEachNs: costs.GetEachNs}, nil
 	}
 	return costs, m.err
 }

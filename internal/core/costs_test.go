@@ -5,22 +5,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // Where messages are dear few operations are worth a request; where they are cheap, none are.
 func TestLeast(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		costs     ship.Costs
+		costs     rma.AccessCosts
 		trips     float64
 		low, high int
 	}{
-		{"TCP", ship.Costs{GetNs: 23e3, GetEachNs: 6e3, RequestNs: 60e3, WordNs: 2}, 1.5, 2, 10},
-		{"InfiniBand", ship.Costs{GetNs: 2e3, GetEachNs: 50, RequestNs: 12e3, WordNs: .4}, 1.5,
+		{"TCP", rma.AccessCosts{GetNs: 23e3, GetEachNs: 6e3, RequestNs: 60e3, WordNs: 2}, 1.5, 2,
+			10},
+		{"InfiniBand", rma.AccessCosts{GetNs: 2e3, GetEachNs: 50, RequestNs: 12e3, WordNs: .4}, 1.5,
 			math.MaxInt, math.MaxInt},
 		{"requests as quick as gets",
-			ship.Costs{GetNs: 20e3, GetEachNs: 5e3, RequestNs: 20e3}, 2, 1, 1},
+			rma.AccessCosts{GetNs: 20e3, GetEachNs: 5e3, RequestNs: 20e3}, 2, 1, 1},
 	} {
 		if n := least(c.costs, c.trips); n < c.low || n > c.high {
 			t.Errorf("%s: shipped from %d operations on", c.name, n)

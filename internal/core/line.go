@@ -7,12 +7,11 @@ import (
 	"math"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Config says what a table's batches need.
 type Config struct {
-	Access ship.Access
+	Access rma.Access
 	// Messages is how many messages one operation takes one-sided, about.
 	Messages float64
 	// Answer runs operations that other ranks ship to this one.
@@ -35,7 +34,7 @@ type line struct {
 	job    rma.Job
 	window rma.Server
 	own    int
-	choice ship.Choice
+	choice rma.AccessChoice
 	pool   Pool[*flights]
 }
 
@@ -53,7 +52,7 @@ func (b *Batches) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Confi
 	server, ok := w.(rma.Server)
 	switch {
 	case ok:
-	case cfg.Access == ship.Shipped && !b.All:
+	case cfg.Access == rma.Shipped && !b.All:
 		return errors.New("ship: this engine carries no requests to other ranks; take " +
 			"Auto or OneSided, or an engine that does: rma/ucx (FARHASH_ENGINE=ucx), or rma/mpi " +
 			"in a program that leaves MPI to it or initialises it with MPI_THREAD_MULTIPLE")
@@ -79,13 +78,13 @@ func (b *Batches) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Confi
 // choose decides from how many operations for a rank on it ships. remote is a rank to measure
 // with, -1 if there is none.
 func (l *line) choose(ctx context.Context, remote int, cfg Config) error {
-	l.choice = ship.Choice{Access: cfg.Access, Trips: cfg.Messages}
+	l.choice = rma.AccessChoice{Access: cfg.Access, Trips: cfg.Messages}
 	switch {
-	case cfg.Access == ship.Shipped:
+	case cfg.Access == rma.Shipped:
 		l.choice.MinBatch = 1
-	case cfg.Access == ship.OneSided || remote < 0:
+	case cfg.Access == rma.OneSided || remote < 0:
 		l.choice.MinBatch = math.MaxInt
-	case cfg.Like != nil && cfg.Like.Access().Costs != (ship.Costs{}):
+	case cfg.Like != nil && cfg.Like.Access().Costs != (rma.AccessCosts{}):
 		l.choice.Costs = cfg.Like.Access().Costs
 		l.choice.MinBatch = least(l.choice.Costs, cfg.Messages)
 	default:
@@ -110,9 +109,9 @@ func (b *Batches) remote(self int) int {
 }
 
 // Access is how batches reach memory that this process cannot address, and why.
-func (b *Batches) Access() ship.Choice {
+func (b *Batches) Access() rma.AccessChoice {
 	if b.line == nil {
-		return ship.Choice{}
+		return rma.AccessChoice{}
 	}
 	return b.line.choice
 }

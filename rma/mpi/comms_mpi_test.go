@@ -15,7 +15,6 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/mpi/internal/guest"
 	"github.com/farhash/farhash/set"
-	"github.com/farhash/farhash/ship"
 )
 
 // company is a program of four processes that has jobs of several communicators.
@@ -90,7 +89,7 @@ func (c *company) join(comm int32) (*worker, error) {
 	m := &worker{Job: job, comm: comm}
 	if _, serves := w.(rma.Server); serves {
 		c.shipped = true
-		m.set, err = set.New(c.ctx, job, set.Config{Buckets: 1 << 14, Access: ship.Shipped})
+		m.set, err = set.New(c.ctx, job, set.Config{Buckets: 1 << 14, Access: rma.Shipped})
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/farhash/farhash/internal/testkit/netns"
 	"github.com/farhash/farhash/internal/testkit/stream"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // The soak: jobs of four ranks on two hosts work on tables of every kind, and some of the ranks
@@ -40,7 +40,7 @@ func init() { roles["soak"] = soaked }
 // soakPlan is what a job of the soak does. It follows from the seed.
 type soakPlan struct {
 	seed    uint64
-	access  ship.Access
+	access  rma.Access
 	calls   int // of each rank, before those after the loss
 	victims []soakVictim
 }

@@ -12,15 +12,15 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/stream"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 func init() { roles["tables"] = tables }
 
 // accessOf is how tables reach other ranks, which an argument ends with.
-func accessOf(argument string) (ship.Access, error) {
+func accessOf(argument string) (rma.Access, error) {
 	_, name, _ := strings.Cut(argument, "=")
-	return ship.Parse(name)
+	return rma.ParseAccess(name)
 }
 
 // tables has all ranks work on tables of each kind.
@@ -51,7 +51,7 @@ func tables(a *actor) error {
 }
 
 // accesses are the ways of tables to other ranks' memory.
-var accesses = []ship.Access{ship.OneSided, ship.Shipped, ship.Auto}
+var accesses = []rma.Access{rma.OneSided, rma.Shipped, rma.Auto}
 
 // The tables give the answers of plain maps: everything through UCX, and on hosts that are
 // pretended, with atomics of the processor and without.

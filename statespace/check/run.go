@@ -9,7 +9,6 @@ import (
 
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/logic"
 )
@@ -21,7 +20,7 @@ type Options struct {
 	Encoding explore.Encoding
 	Mem      uint64
 	MemWhole bool
-	Access   ship.Access
+	Access   rma.Access
 
 	Progress        func(explore.Snapshot)
 	Checkpoint      string

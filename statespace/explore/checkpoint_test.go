@@ -14,7 +14,6 @@ import (
 	seeds "github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
-	"github.com/farhash/farhash/ship"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
@@ -36,7 +35,7 @@ func searchWith(ctx context.Context, ranks int, m explore.Model, opts explore.Op
 	*explore.Result, error) {
 	var res *explore.Result
 	on := local.Options{Hosts: 1}
-	if opts.Access == ship.Shipped && ranks > 1 {
+	if opts.Access == rma.Shipped && ranks > 1 {
 		on = local.Options{Hosts: 2, Carries: true}
 	}
 	err := local.RunWith(on, ranks, func(job rma.Job) error {
@@ -91,7 +90,7 @@ func TestResumeWhereBatchesAreShipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resumeOnce(t, m, [2]int{2, 3}, explore.Options{Order: explore.AnyOrder, Access: ship.Shipped})
+	resumeOnce(t, m, [2]int{2, 3}, explore.Options{Order: explore.AnyOrder, Access: rma.Shipped})
 }
 
 func resumeOnce(t *testing.T, m explore.Model, ranks [2]int, opts explore.Options) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 	"github.com/farhash/farhash/statespace/explore"
 )
 
@@ -111,7 +110,7 @@ func TestCoverage(t *testing.T) {
 				Trace: []int{explore.Deadlock}}}, naming{graph: doubling(9).long(words)}, all)
 		}
 	}
-	for _, access := range []ship.Access{ship.OneSided, ship.Shipped} {
+	for _, access := range []rma.Access{rma.OneSided, rma.Shipped} {
 		mustCover(t, setting{ranks: 3, hosts: 2, opts: explore.Options{Access: access}},
 			naming{graph: doubling(12)}, all)
 	}

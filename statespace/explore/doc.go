@@ -20,7 +20,7 @@
 //   - Encoding: words, trees, elements or fingerprints. A search with [EncodingFingerprint] keeps
 //     63 bits of a hash of each state. It may miss states, with the probability Result.Missed:
 //     5e-8 for a million states, 0.05 for a billion.
-//   - Access: whether batches are shipped between hosts (package ship).
+//   - Access: whether batches are shipped between hosts ([rma.Access]).
 //
 // # Guarantees
 //

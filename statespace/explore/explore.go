@@ -12,7 +12,6 @@ import (
 	"github.com/farhash/farhash/internal/system/backoff"
 	"github.com/farhash/farhash/internal/system/memory"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Run explores all states of model on the ranks of job. Collective: every rank
@@ -66,7 +65,7 @@ type Result struct {
 	Ranks      int
 	Order      Order
 	Encoding   Encoding
-	Access     ship.Choice // how this rank has reached the set where it is not addressable
+	Access     rma.AccessChoice // how this rank has reached the set where it is not addressable
 	Elapsed    time.Duration
 	Bytes      uint64 // of table, arenas, frontier and log at their peak
 	LoadFactor float64

@@ -3,7 +3,7 @@ package explore_test
 import (
 	"testing"
 
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 )
 
 // Ranks of two hosts find what ranks of one find, whether batches are shipped or not.
@@ -13,7 +13,7 @@ func TestTwoHosts(t *testing.T) {
 		if s.hidden {
 			continue
 		}
-		for _, access := range []ship.Access{ship.OneSided, ship.Shipped} {
+		for _, access := range []rma.Access{rma.OneSided, rma.Shipped} {
 			s.hosts, s.opts.Access, s.opts.Check = 2, access, true
 			r := mustCount(t, s, doubling(bits), wantDoubling(bits, s.opts.Order))
 			if r.Access.Access != access {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Options say how to search. Every rank gives the same, except for Progress,
@@ -33,8 +32,8 @@ type Options struct {
 	// Beside is how much of Mem the program may take for something else.
 	Beside uint64
 	// Access is how the set is reached where its memory is not addressable, as between hosts;
-	// 0 means ship.Auto, which measures.
-	Access ship.Access
+	// 0 means rma.Auto, which measures.
+	Access rma.Access
 	// Trace asks for a shortest way to the first of these that was found: findings of the model
 	// by their numbers, Deadlock and Stranded. It takes 8 bytes more for each state and needs
 	// BreadthFirst. Where one was found, finding the way takes at most as long as the search

@@ -13,7 +13,6 @@ import (
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
-	"github.com/farhash/farhash/ship"
 )
 
 // visited is the set of states found. A state is named by one word, which is its task but where it
@@ -31,7 +30,7 @@ type visited interface {
 	each(ctx context.Context, use func(state []byte) error) error
 	check(ctx context.Context) error
 	// access is how the set is reached where its memory is not addressable.
-	access() ship.Choice
+	access() rma.AccessChoice
 	close() error
 
 	// buckets is how many the table of states has, as far as this rank knows.
@@ -378,8 +377,8 @@ func (v *treeSet) check(ctx context.Context) error {
 	return errors.Join(v.s.Check(ctx), v.nodes.Check(ctx))
 }
 
-func (v *treeSet) access() ship.Choice { return v.s.Stats().Access }
-func (v *treeSet) close() error        { return errors.Join(v.s.Close(), v.nodes.Close()) }
+func (v *treeSet) access() rma.AccessChoice { return v.s.Stats().Access }
+func (v *treeSet) close() error             { return errors.Join(v.s.Close(), v.nodes.Close()) }
 
 // fingerprintSet keeps of each state a fingerprint, which is its name. As that does not give the
 // state back, a task is the state itself.
@@ -457,7 +456,7 @@ func (v *elementSet) leave(ctx context.Context) error {
 
 func (v *elementSet) buckets() uint64                 { return v.s.Config().Buckets }
 func (v *elementSet) check(ctx context.Context) error { return v.s.Check(ctx) }
-func (v *elementSet) access() ship.Choice             { return v.s.Stats().Access }
+func (v *elementSet) access() rma.AccessChoice        { return v.s.Stats().Access }
 func (v *elementSet) close() error                    { return v.s.Close() }
 
 // wordSet keeps states in the buckets: a task is the state.
@@ -489,7 +488,7 @@ func (v *wordSet) leave(ctx context.Context) error {
 
 func (v *wordSet) buckets() uint64                 { return v.s.Config().Buckets }
 func (v *wordSet) check(ctx context.Context) error { return v.s.Check(ctx) }
-func (v *wordSet) access() ship.Choice             { return v.s.Stats().Access }
+func (v *wordSet) access() rma.AccessChoice        { return v.s.Stats().Access }
 func (v *wordSet) close() error                    { return v.s.Close() }
 
 // tableBytes is the memory of a set of elements of so many words, or, without any, of words.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/system/backoff"
+	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
-	"github.com/farhash/farhash/ship"
 )
 
 // worker is the rank that expands states. One goroutine changes it, but for what gather changes:
@@ -109,7 +109,7 @@ func newWorker(s *search) *worker {
 }
 
 // ships reports whether batches of some length are shipped.
-func ships(c ship.Choice) bool { return c != (ship.Choice{}) && c.MinBatch < math.MaxInt }
+func ships(c rma.AccessChoice) bool { return c != (rma.AccessChoice{}) && c.MinBatch < math.MaxInt }
 
 // loop expands states until all ranks are done or stop.
 func (w *worker) loop(ctx, uncancelled context.Context) error {

@@ -13,13 +13,12 @@ import (
 	"github.com/farhash/farhash/cache"
 	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Options say what a stream does. Every rank gives the same.
 type Options struct {
 	Seed   uint64
-	Access ship.Access // of the tables that can ship
+	Access rma.Access // of the tables that can ship
 }
 
 // How many items there are, and how many a batch has.
@@ -101,7 +100,7 @@ func Open(ctx context.Context, job rma.Job, opts Options) (*Stream, error) {
 type opener struct {
 	ctx    context.Context
 	job    rma.Job
-	access ship.Access
+	access rma.Access
 	items
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/farhash/farhash/internal/ucxdevices"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/ucx"
-	"github.com/farhash/farhash/ship"
 )
 
 // ucxTimeout bounds the process that tests UCX.
@@ -31,11 +30,11 @@ type ucxReport struct {
 	Survey   ucxdevices.Survey
 	Coherent bool   // by the litmus test
 	Failed   string // why two ranks did not work together
-	// Choice is how a table with ship.Auto would access other hosts; "": unknown. Least is the
+	// Choice is how a table with rma.Auto would access other hosts; "": unknown. Least is the
 	// number of operations for a rank from which it would ship them, 0 for never.
 	Choice string
 	Least  int
-	Costs  ship.Costs
+	Costs  rma.AccessCosts
 }
 
 // transports are those that reach other hosts.
@@ -184,7 +183,7 @@ func (s *ucxReport) progress() Finding {
 // batches reports how tables access other hosts by default.
 func (s *ucxReport) batches() Finding {
 	return Finding{Group: groupUCX, Name: "batches", Level: OK,
-		Message: "with ship.Auto, by costs measured between two ranks of this host: " + s.Choice,
+		Message: "with rma.Auto, by costs measured between two ranks of this host: " + s.Choice,
 		Values: map[string]any{"choice": s.Choice, "least": s.Least, "getNs": s.Costs.GetNs,
 			"getEachNs": s.Costs.GetEachNs, "requestNs": s.Costs.RequestNs,
 			"wordNs": s.Costs.WordNs}}
@@ -305,7 +304,7 @@ func (s *ucxReport) test(ctx context.Context, job rma.Job) error {
 	}
 	if job.Rank() == 0 {
 		s.Coherent = window.CPUAtomicsCoherent()
-		if c := b.Access(); c != (ship.Choice{}) {
+		if c := b.Access(); c != (rma.AccessChoice{}) {
 			s.Choice, s.Costs = c.String(), c.Costs
 			if c.MinBatch < math.MaxInt {
 				s.Least = c.MinBatch

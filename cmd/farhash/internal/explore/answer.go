@@ -13,7 +13,7 @@ import (
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/system/memory"
-	"github.com/farhash/farhash/ship"
+	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
@@ -131,7 +131,7 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing, traced s
 	if res.Encoding == explore.EncodingFingerprint {
 		a.Missed = &res.Missed
 	}
-	if res.Access != (ship.Choice{}) {
+	if res.Access != (rma.AccessChoice{}) {
 		a.Access = res.Access.String()
 	}
 	if res.Live != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/shm"
-	"github.com/farhash/farhash/ship"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
@@ -173,7 +172,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.encoding, "encoding", "", "`ENCODING` of markings in the set: word, "+
 		"tree, element, or fingerprint, 63 bits of a hash, by which a marking may be missed "+
 		"(default: word up to 63 bits, tree up to 4096)")
-	flags.StringVar(&f.access, "access", ship.Auto.String(),
+	flags.StringVar(&f.access, "access", rma.Auto.String(),
 		"`ACCESS` to ranks of other hosts: auto, one-sided or shipped")
 	flags.BoolVar(&f.direct, "direct", true, "access memory directly where that is possible; "+
 		"--direct=false uses one-sided operations everywhere, for tests")
@@ -204,7 +203,7 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 			"contest asks for certain answers")
 	}
 	var err error
-	if opts.Access, err = ship.Parse(f.access); err != nil {
+	if opts.Access, err = rma.ParseAccess(f.access); err != nil {
 		return opts, fmt.Errorf("--access must be auto, one-sided or shipped, not %q", f.access)
 	}
 	switch f.trace {

@@ -1,37 +1,37 @@
-package ship
+package rma
 
 import (
 	"fmt"
 	"math"
 )
 
-// Costs are what messages to another rank cost, as measured when a table was made: the least of
-// several times, as all ranks measure at once and disturb each other.
-type Costs struct {
+// AccessCosts are what messages to another rank cost, as measured when a table was made: the least
+// of several times, as all ranks measure at once and disturb each other.
+type AccessCosts struct {
 	GetNs     float64 // from the post of a get of a line to its end, alone
 	GetEachNs float64 // time for each of many of them that are in flight
 	RequestNs float64 // from the post of an empty request to its answer; 0: there was none
 	WordNs    float64 // more for each word of a request and of its answer
 }
 
-// Choice is what a line does, and why.
-type Choice struct {
+// AccessChoice is how the batches of a table reach the memory of other ranks, and why.
+type AccessChoice struct {
 	Access   Access
-	Trips    float64 // messages of an operation, one-sided
-	MinBatch int     // least operations for one owner that are shipped; MaxInt: none are
-	Costs    Costs   // measured with Auto, else zero
+	Trips    float64     // messages of an operation, one-sided
+	MinBatch int         // least operations for one owner that are shipped; MaxInt: none are
+	Costs    AccessCosts // measured with Auto, else zero
 }
 
 // String says it in a sentence.
-func (c Choice) String() string {
+func (c AccessChoice) String() string {
 	switch {
-	case c == (Choice{}):
+	case c == (AccessChoice{}):
 		return "direct: all memory is addressable, or the engine carries no requests"
 	case c.Access == Shipped:
 		return "shipped, as asked"
 	case c.Access == OneSided:
 		return "one-sided, as asked"
-	case c.Costs == (Costs{}):
+	case c.Costs == (AccessCosts{}):
 		return "direct: all memory is addressable"
 	case c.Costs.RequestNs == 0:
 		return "one-sided: another rank has ended during the measurement"

@@ -1,4 +1,4 @@
-package ship_test
+package rma_test
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"github.com/farhash/farhash/cache"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
-	"github.com/farhash/farhash/ship"
 )
 
 // twoHosts are two ranks that do not address each other's memory.
@@ -16,7 +15,7 @@ var twoHosts = local.Options{Hosts: 2, Carries: true}
 // A table takes an Access in its Config, and reports what it does.
 func ExampleAccess() {
 	err := local.RunWith(twoHosts, 2, func(job rma.Job) error {
-		access, err := ship.Parse("shipped")
+		access, err := rma.ParseAccess("shipped")
 		if err != nil {
 			return err
 		}
