@@ -277,9 +277,15 @@ func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 		l.farHash = g.hash | 1
 	}
 	if old, theirs := m.arena.replaced(l, g.word, word); theirs {
-		rank, off := m.arena.locate(old.number) // it was read, so its memory is addressable
-		atomic.StoreUint64(&m.regions.Segments.Of(rank)[off+markWord], markOf(old))
+		m.markDirect(old)
 	}
+}
+
+// markDirect tells the owner of an item that a use of it has ended. The item was read, so its
+// memory is addressable.
+func (m *Map) markDirect(it item) {
+	rank, off := m.arena.locate(it.number)
+	atomic.StoreUint64(&m.regions.Segments.Of(rank)[off+markWord], markOf(it))
 }
 
 // get is Get. If the memory of all ranks is in one piece, and the key is in the line of its home or

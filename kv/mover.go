@@ -354,7 +354,11 @@ func (d *directMover) moveSlot(slot *uint64) outcome {
 		// The item of a removed key is free when its slot has moved.
 		if word&removed != 0 {
 			if atomic.CompareAndSwapUint64(slot, word, d.doneWord) {
-				m.releaseDirect(itemOf(word))
+				if it := itemOf(word); m.arena.owns(it) {
+					m.arena.giveBack(it, it.number)
+				} else {
+					m.markDirect(it)
+				}
 				return allMoved
 			}
 			continue
@@ -448,14 +452,4 @@ func (d *directMover) place(word, hash uint64) (there *uint64, mustThaw bool, _ 
 		reads = 0
 	}
 	return nil, false, tooLate // or there is no room: confirmLate reads the state and finds out
-}
-
-// releaseDirect gives the item of a removed key back, whose memory is addressable.
-func (m *Map) releaseDirect(it item) {
-	if m.arena.owns(it) {
-		m.arena.giveBack(it, it.number)
-		return
-	}
-	rank, off := m.arena.locate(it.number)
-	atomic.StoreUint64(&m.regions.Segments.Of(rank)[off+markWord], markOf(it))
 }
