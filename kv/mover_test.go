@@ -182,3 +182,35 @@ func movesCopies() error {
 		return m.Check(context.Background())
 	})
 }
+
+// A direct mover says that slots are left whose items are on another host, and a mover moves them.
+func TestDirectMoverLeavesSlots(t *testing.T) {
+	ctx := context.Background()
+	for _, e := range carriers {
+		err := withMap(e, 2, moving(false), func(m *Map) (err error) {
+			from, key := m.latest.Load(), []byte(nil)
+			for i := 0; key == nil || m.owner(key) != 0; i++ {
+				key = fmt.Appendf(nil, "%d", i)
+			}
+			if m.job.Rank() == 1 { // so that the item is there, and the slot is not
+				_, err = m.Put(key, []byte("old"))
+			}
+			if err = errors.Join(err, m.job.Barrier(ctx)); err == nil && m.job.Rank() == 0 {
+				now, stateErr := m.state(ctx)
+				next, beginErr := m.begin(ctx, now, now.shape().size())
+				_, into := m.tables(next)
+				d := directMover{m: m, from: from, into: into,
+					doneWord: movedWord(from.gen, into.shape)}
+				left := d.movePart(m.partAt(from, from.slotAt(hashOf(key), 0)))
+				if left != someLeft {
+					err = fmt.Errorf("a part whose item is elsewhere has outcome %d", left)
+				}
+				err = errors.Join(stateErr, beginErr, err, moveTable(m, 0), has(m, key, "old"))
+			}
+			return errors.Join(err, m.CheckAll(ctx), m.job.Barrier(ctx))
+		})
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+}

@@ -7,11 +7,12 @@
 //	simulate  latencies of both on a simulated cluster, as NE 4 computes them
 //	ycsb      the core workloads of YCSB, beside the protocol of the paper and Redis
 //	xsync     reads and writes of goroutines, beside an xsync.Map
+//	grow      puts into a map that grows, beside an xsync.Map
 package ne
 
 import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment {
-	return []*experiment.Experiment{Figure1(), Table1(), Simulate(), YCSB(), Xsync()}
+	return []*experiment.Experiment{Figure1(), Table1(), Simulate(), YCSB(), Xsync(), Grow()}
 }

@@ -52,6 +52,7 @@ var tiny = map[string]string{
 	"ne table1":   "--slots 1Ki",
 	"ne simulate": "--hosts 2 --slots 4Ki",
 	"ne ycsb":     "--records 500 --ops 300 --batch 1,16 -n 1,2 --impl kv,nessie",
+	"ne grow":     "--records 500,3000 --runs 1",
 	"ne xsync":    "--records 500 --ops 300 --goroutines 1,2 --runs 1",
 }
 
