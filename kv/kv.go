@@ -241,7 +241,10 @@ func (m *Map) full(items bool, memory error) *FullError {
 
 // Get appends the value of key to dst. ok is false when the key is not there.
 func (m *Map) Get(key, dst []byte) (value []byte, v Version, ok bool, err error) {
-	return m.find(key, dst, false)
+	if m.fault.Job != nil { // as in find: a call more would take a fiftieth of the time
+		return m.getGuarded(key, dst, false)
+	}
+	return m.get(key, dst, false)
 }
 
 // find is Get. onStack says that key and dst may be on the stack of the caller.
