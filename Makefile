@@ -208,8 +208,7 @@ spec-promela:
 	else spec/run quick; fi
 
 spec-check:
-	$(TEST) ./examples/check/findorput ./examples/check/mapprotocol ./examples/check/mapmoves \
-		./examples/check/setgrowth -run 'Spin|Larger' -spin
+	$(TEST) ./examples/check/mapprotocol ./examples/check/mapmoves -run 'Spin|Larger' -spin
 
 lint: lint-format lint-vet lint-tags lint-static lint-eval lint-lengths ## check gofmt, go vet, staticcheck and the lengths of functions and lines
 lint-format:

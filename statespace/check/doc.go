@@ -71,7 +71,7 @@
 // Model.Actions each name is counted by itself, up to 65,536 names a rank. After a limit or a
 // violation the counts are of what was searched until then, and the report says so. Transitions of
 // a complete search are the same on any number of ranks; which action is the first to lead to a
-// state depends on ranks and order. Two models of examples/check, of 6 and 8 actions, take 8 and 14
+// state depends on ranks and order. Two models of protocols, of 6 and 8 actions, take 8 and 14
 // percent more time with it on one core. A search that is resumed cannot count.
 //
 // # Paths
@@ -120,9 +120,9 @@
 //
 // It pays where states are long and differ in most of their parts, as if these were random: that
 // makes trees large and slow. Otherwise a state takes as much memory or more, as waiting states and
-// the log for paths come to more than the parts of trees. The first models here are of
-// examples/check, two of them without their tags for bits. Million states a second on one core, and
-// most bytes a state at any time, with the log:
+// the log for paths come to more than the parts of trees. The first three models are of
+// protocols, two of them without their tags for bits. Million states a second on one core, and most
+// bytes a state at any time, with the log:
 //
 //	                                                     trees         fingerprints
 //	two-phase commit: 1,745,408 states of 88 bits        1.0   33 B    1.05   33 B
