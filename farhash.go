@@ -2,9 +2,11 @@ package farhash
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/farhash/farhash/internal/system/launch"
@@ -14,6 +16,13 @@ import (
 	"github.com/farhash/farhash/rma/shm"
 	"github.com/farhash/farhash/rma/ucx"
 )
+
+//go:embed VERSION
+var version string
+
+// Version is the version of farhash, such as "0.1.0": of the command, of libfarhash and of
+// the package for Python as well.
+func Version() string { return strings.TrimSpace(version) }
 
 // TimeoutVariable is the environment variable that says how long a rank waits for
 // the others to arrive, as a duration: "90s". An option given to Join comes first.
