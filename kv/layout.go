@@ -143,22 +143,10 @@ func pack(words []uint64, b []byte) int {
 	return n
 }
 
-// lastWord is up to 8 bytes as a word, padded with zeros.
-func lastWord(b []byte) uint64 {
-	if len(b) == 8 {
-		return binary.NativeEndian.Uint64(b)
-	}
-	var word [8]byte
-	for i := range b { // copy is a call, which has the caller store what is in registers
-		word[i&7] = b[i]
-	}
-	return binary.NativeEndian.Uint64(word[:])
-}
-
 // hashOf is the hash of a key. xxh3 takes longer for so few bytes.
 func hashOf(key []byte) uint64 {
 	if n := uint64(len(key)); n <= 8 {
-		high, low := bits.Mul64(lastWord(key)^0xa0761d6478bd642f, 0xe7037ed1a0b428db)
+		high, low := bits.Mul64(core.LastWord(key)^0xa0761d6478bd642f, 0xe7037ed1a0b428db)
 		high, low = bits.Mul64(high^low, n^0x589965cc75374cc3)
 		return high ^ low
 	}
@@ -241,7 +229,7 @@ func hasKey(it []uint64, keySize int, key []byte) bool {
 			return false
 		}
 	}
-	return len(key) == 0 || len(it) > 0 && atomic.LoadUint64(&it[0]) == lastWord(key)
+	return len(key) == 0 || len(it) > 0 && atomic.LoadUint64(&it[0]) == core.LastWord(key)
 }
 
 // A copy of a small pair follows the word of its slot: | seal | pair (16 bytes) |. The last ten

@@ -55,6 +55,9 @@ type arenas struct {
 	free       []Ref // slots handed out to this rank and not used, in directly addressable memory
 	freeRemote []Ref // and in other memory
 
+	lanes [lanes]lane
+	rooms sync.Pool // of *[]uint64, for elements of single calls
+
 	reading sync.Mutex
 	reader  *core.Reader // of strings
 
@@ -132,6 +135,11 @@ func (a *arenas) layOut(r room) error {
 		}
 	} else {
 		a.slots += 2 * a.run
+		if a.strings {
+			a.slots += lanes * laneWords / uint64(a.grain)
+		} else {
+			a.slots += lanes * laneSlots
+		}
 	}
 	if a.slots > refMask>>a.rankBits {
 		return fmt.Errorf("set: %d elements do not fit into 2^%d slots", r.slots, refBits)
@@ -182,7 +190,10 @@ func (a *arenas) take(ctx context.Context, dst []Ref, n int, directOnly bool) ([
 			if err := a.refill(ctx, directOnly, 0); err != nil && len(dst) == had {
 				return dst, err
 			}
-			if from, _ = a.someFree(directOnly, 0); from == nil {
+			if from, _ = a.someFree(directOnly, 0); from == nil && a.drain() {
+				from, _ = a.someFree(directOnly, 0)
+			}
+			if from == nil {
 				break
 			}
 		}
@@ -203,7 +214,10 @@ func (a *arenas) takeRunOf(ctx context.Context, grains uint64, directOnly bool) 
 		if err := a.refill(ctx, directOnly, grains); err != nil {
 			return 0, false, err
 		}
-		if from, i = a.someFree(directOnly, grains); from == nil {
+		if from, i = a.someFree(directOnly, grains); from == nil && a.drain() {
+			from, i = a.someFree(directOnly, grains)
+		}
+		if from == nil {
 			return 0, false, nil
 		}
 	}
@@ -643,6 +657,7 @@ type heldSlots struct {
 	directOnly bool   // take only slots that are directly addressable
 	needed     int    // slots to be taken ahead, while the arenas have as many as wanted
 	noSlot     uint64 // slots that were needed and that no arena had
+	most       int    // words of a run that are kept; 0: all
 
 	slots [maxHeldSlots]Ref
 	begin int // the free slots are slots[begin:end]
@@ -698,11 +713,13 @@ func (h *heldSlots) cut(grains uint64) (slot Ref, ok bool, err error) {
 		h.noSlot++
 		return 0, false, err
 	}
-	slot, rest := a.cut(run, grains)
-	if rest.grains() > 0 {
-		h.end = len(a.addRun(h.slots[:h.end], rest, maxHeldSlots))
+	if most := grains + a.grainsOf(h.most); h.most > 0 && run.grains() > most {
+		slot, rest := a.cut(run, most)
+		a.giveBack([]Ref{rest})
+		run = slot | Ref(most<<refBits)
 	}
-	return slot, true, nil
+	h.end = len(a.addRun(h.slots[:h.end], run, maxHeldSlots)) // it is longer than those there
+	return h.cut(grains)
 }
 
 // fill takes slots from the arenas and prefetches them.

@@ -154,7 +154,25 @@ func fingerprintsOf(t *testing.T, words int) {
 					}
 				}
 			}
+			singlesOf(t, sets[1], buf, 8*words, elements)
 			must(t, sets[0].Check(t.Context()), sets[1].Check(t.Context()))
+		}
+	}
+}
+
+// singlesOf asks for single elements: those in a set, and others with the same fingerprints.
+func singlesOf(t *testing.T, e *Elements, there []byte, size int, elements []uint64) {
+	t.Helper()
+	in := map[uint64]bool{}
+	for i := 0; i < len(there); i += size {
+		in[binary.LittleEndian.Uint64(there[i:])] = true
+	}
+	element := make([]byte, size)
+	for _, number := range elements {
+		binary.LittleEndian.PutUint64(element, number)
+		if found, err := e.Contains(element); err != nil || found != in[number] {
+			t.Fatalf("element %d alone: %v, %v; it is in the set: %v", number, found, err,
+				in[number])
 		}
 	}
 }

@@ -204,7 +204,8 @@ func noSlotIsLost(t testing.TB, sets []*Elements) {
 	used, err := sets[0].Len(t.Context())
 	must(t, err)
 	for _, e := range sets {
-		used += uint64(len(e.oldest.Load().arenas.free) + len(e.oldest.Load().arenas.freeRemote))
+		drain(e.arenas)
+		used += uint64(len(e.arenas.free) + len(e.arenas.freeRemote))
 	}
 	if used != taken {
 		t.Fatalf("%d slots are handed out, %d hold an element or are free", taken, used)

@@ -19,7 +19,7 @@ type Config struct {
 	Buckets uint64
 	// MaxBytes is the memory that the set may take on all ranks together. While it grows that is
 	// two tables, and the arenas of elements; a set by name keeps all tables. A set of strings that
-	// has no name takes up to 128 KiB a rank more. 0 means that Buckets are kept where they are
+	// has no name takes up to 160 KiB a rank more. 0 means that Buckets are kept where they are
 	// given. Without Buckets, and for Strings, it means 0.8 of the memory that the hosts have left,
 	// or a twentieth where the engine takes the memory of a window at once ([rma.Reserves]).
 	MaxBytes uint64

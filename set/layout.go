@@ -2,6 +2,7 @@ package set
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -76,6 +77,7 @@ type table struct {
 	spans     []*span
 	spansFrom int
 	first     firstLine
+	single    bool // single calls may compare lines of elements
 
 	gen         int // generation: 0 for the first table
 	window      rma.Window
@@ -143,7 +145,7 @@ func (sp *space) open(ctx context.Context, old *space) error {
 	if sp.shared != nil {
 		t.learn() // what others have done
 	}
-	t.first = t.newFirstLine()
+	t.prepareSingles()
 	cfg := core.Config{Access: sp.cfg.Access, Closed: errClosed,
 		Messages: 1.5, // a chunk, and where the word is new a swap
 		Answer:   sp.answer}
@@ -161,7 +163,7 @@ func (sp *space) open(ctx context.Context, old *space) error {
 func (sp *space) close() error {
 	err := sp.batches.Close() // first: requests of other ranks are running
 	for t := sp.oldest.Load(); t != nil; t = t.following.Load() {
-		t.flat, t.spans, t.first = nil, nil, firstLine{}
+		t.flat, t.spans, t.first, t.single = nil, nil, firstLine{}, false
 	}
 	err = errors.Join(err, sp.sessions.Close(), sp.marks.close())
 	for _, m := range sp.tables {
@@ -206,6 +208,13 @@ func (sp *space) newTable(gen int) *table {
 var errClosedLast = errors.New("set: a bucket of the last table is closed, or damaged, and no " +
 	"table follows: Check says which bucket")
 
+// prepareSingles decides which single calls compare lines.
+func (t *table) prepareSingles() {
+	t.first = t.newFirstLine()
+	t.single = t.flat != nil && t.unit == lineBuckets && t.arenas != nil &&
+		t.arenas.regions.Whole != nil && t.limit >= lineBuckets
+}
+
 // next is the table that follows this one. Searches that insert nothing take no memory for it:
 // nothing is in it before an insertion has taken some. The error is errNoMemory if it has none, and
 // errClosedLast if no table follows: only a damaged bucket has a search go on after the last one.
@@ -231,7 +240,7 @@ func (t *table) next(insert bool) (*table, error) {
 		return nil, errNoMemory
 	}
 	next := t.newTable(t.gen + 1)
-	next.first = next.newFirstLine()
+	next.prepareSingles()
 	_ = t.marks.raise(t.job.Rank(), cellBegun, next.gen) // its own memory does not fail
 	t.following.CompareAndSwap(nil, next)
 	return t.following.Load(), nil
@@ -405,8 +414,8 @@ const (
 // filled up with zeros. Short ones are folded together by multiplications of 64 by 64
 // bits, as wyhash and xxh3 do.
 func hashElement(words []uint64) uint64 {
-	if len(words) > shortWords {
-		return xxh3.Hash(core.BytesOf(words))
+	if last := len(words) - 1; last >= shortWords {
+		return hashLong(core.BytesOf(words[:last]), words[last])
 	}
 	hash := uint64(pi0)
 	for ; len(words) >= 2; words = words[2:] {
@@ -416,6 +425,31 @@ func hashElement(words []uint64) uint64 {
 		hash = core.Fold(words[0]^pi1, hash^pi2)
 	}
 	return core.Fold(hash^pi2, pi3)
+}
+
+// hashBytes is hashElement of bytes that are not in whole words yet.
+func hashBytes(b []byte) uint64 {
+	if len(b) > 8*shortWords {
+		last := (len(b) - 1) / 8 * 8
+		return hashLong(b[:last], core.LastWord(b[last:]))
+	}
+	hash := uint64(pi0)
+	for ; len(b) >= 16; b = b[16:] {
+		hash = core.Fold(binary.NativeEndian.Uint64(b)^pi1, binary.NativeEndian.Uint64(b[8:])^hash)
+	}
+	switch {
+	case len(b) > 8:
+		hash = core.Fold(binary.NativeEndian.Uint64(b)^pi1, core.LastWord(b[8:])^hash)
+	case len(b) > 0:
+		hash = core.Fold(core.LastWord(b)^pi1, hash^pi2)
+	}
+	return core.Fold(hash^pi2, pi3)
+}
+
+// hashLong hashes a long element, of which the last word is apart: it may be filled up with zeros.
+func hashLong(b []byte, last uint64) uint64 {
+	hash := xxh3.Hash(b)
+	return core.Fold(hash^pi1, last^pi2) ^ hash
 }
 
 // A string has whole words in an arena: its head, and its bytes. Zeros fill the last one up.
@@ -437,23 +471,18 @@ const (
 
 // appendString appends a string as it is in an arena.
 func appendString(dst []uint64, s []byte) []uint64 {
-	length, n := uint64(len(s)), len(dst)
-	dst = slices.Grow(dst, stringWords(length))[:n+stringWords(length)]
-	dst[len(dst)-1] = 0
-	bytes := dst[n+1:]
-	copy(core.BytesOf(bytes), s)
-	dst[n] = headOf(bytes, length)
-	return dst
+	return appendWords(append(slices.Grow(dst, stringWords(uint64(len(s)))), headOf(s)), s)
 }
 
-// headOf is the head of a string of so many bytes: its hash and its length.
-func headOf(words []uint64, length uint64) uint64 {
-	return core.Fold(hashElement(words)^pi3, length^pi1)&^lengthMask | length
+// headOf is the head of a string: its hash and its length.
+func headOf(s []byte) uint64 {
+	length := uint64(len(s))
+	return core.Fold(hashBytes(s)^pi3, length^pi1)&^lengthMask | length
 }
 
 // isString reports whether words are a string as it is in an arena, with its head.
 func isString(words []uint64) bool {
-	return words[0] == headOf(words[1:], words[0]&lengthMask)
+	return words[0] == headOf(stringBytes(words))
 }
 
 // stringWords is the words of a string that has this head.

@@ -39,11 +39,16 @@ func wordLosesItsBucket(t *testing.T) {
 func elementLosesItsBucket(t *testing.T) {
 	mark.Need(t)
 	elementLoses.Claim(t)
+	singleLoses.Claim(t)
 	slotComesBack.Claim(t)
 	elements := elementsAtHome(3)
 	for _, batch := range []bool{false, true} {
+		place := claimsSingle
+		if batch {
+			place = claimsElement
+		}
 		for i, want := range []Result{Found, Inserted} {
-			r := elementRace{place: claimsElement, visit: 1, batch: batch,
+			r := elementRace{place: place, visit: 1, batch: batch,
 				during: elements[i : i+1]}
 			// What has lost its slot leaves it to the next element of the batch.
 			results := r.run(t, elements[0], elements[2])
@@ -134,8 +139,8 @@ func stringLosesItsBucket(t *testing.T) {
 	sets, err := newStrings(ranksOf(t, engineDirect, 1), smallStrings(1))
 	must(t, err)
 	s, element, first := sets[0], []byte("a string"), true
-	claimsElement.Claim(t)
-	claimsElement.Intercept(t, func() {
+	claimsSingle.Claim(t)
+	claimsSingle.Intercept(t, func() {
 		if first {
 			first = false
 			r, err := s.FindOrPut(element)

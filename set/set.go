@@ -296,6 +296,10 @@ func (e *Elements) Get(ref Ref, dst []byte) error {
 		return fmt.Errorf("set: dst has %s, an element has %d",
 			plural.Of(len(dst), "byte"), e.size)
 	}
+	if words := e.arenas.words(ref); words != nil && e.fault.Job == nil {
+		copy(dst, core.BytesOf(words))
+		return nil
+	}
 	return e.fault.Guard(func() error {
 		words, err := e.elementAt(ref)
 		copy(dst, core.BytesOf(words))
@@ -524,36 +528,6 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 		s.arenas.shared.tables = s.inUse
 	}
 	return nil
-}
-
-// oneElement runs one operation on an element or a string.
-func (s *anySet) oneElement(element []byte, insert bool) (Result, error) {
-	words, hash := []uint64(nil), uint64(0)
-	switch {
-	case s.isStrings():
-		if len(element) > MaxStringBytes {
-			return 0, StringError(len(element))
-		}
-		words = appendString(nil, element)
-		hash = hashHead(words[0])
-	case len(element) != s.size:
-		return 0, lengthError(len(element), 1, s.size)
-	default:
-		words = s.aligned(element)
-		hash = hashElement(words)
-	}
-	return s.oneWords(words, hash, insert)
-}
-
-// oneWords runs one operation on an element or a string as it is in an arena.
-func (s *anySet) oneWords(words []uint64, hash uint64, insert bool) (r Result, err error) {
-	if s.fault.Job != nil {
-		defer s.fault.Recover(core.CatchFaults(), &err)
-		if err := s.fault.Err(); err != nil {
-			return 0, err
-		}
-	}
-	return s.oldest.Load().searchWords(words, hash, insert)
 }
 
 // searchWords searches in the span of the home, or through a queue if the search cannot end there.

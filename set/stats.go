@@ -128,7 +128,7 @@ func (t *table) fullError(noArena bool) *FullError {
 	if full.strings && noArena {
 		// Arenas have room for runs and for the longest string beside their share of MaxBytes, and
 		// no more of it where MaxBytes is larger.
-		room := uint64(t.job.Size()) * (maxStringWords + 2*runWords) * 8
+		room := uint64(t.job.Size()) * (maxStringWords + 2*runWords + lanes*laneWords) * 8
 		full.EnoughBytes = max(full.EnoughBytes, 2*(full.MaxBytes+room))
 	}
 	switch {

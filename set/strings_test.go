@@ -203,6 +203,7 @@ func noGrainIsLost(t *testing.T, sets []*Strings) {
 		used += a.grainsOf(stringWords(uint64(len(element))))
 	}
 	for _, s := range sets {
+		drain(s.arenas)
 		for _, run := range append(s.arenas.free, s.arenas.freeRemote...) {
 			used += run.grains()
 		}

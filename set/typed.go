@@ -143,7 +143,7 @@ func (t *Typed[K]) one(key *K, insert bool) (Result, error) {
 	if err != nil {
 		return 0, typeError(err)
 	}
-	return t.elements.oneWords(words, hashElement(words), insert)
+	return t.elements.oneElement(core.BytesOf(words)[:t.elements.size], insert)
 }
 
 // typeError is an error with an element of a type.

@@ -41,7 +41,8 @@
 //   - batch is set.Set.FindOrPutBatch with the kernel that the set prefers; batch-avx512,
 //     batch-avx2 and batch-portable force one.
 //   - syncmap is sync.Map, xsync is github.com/puzpuzpuz/xsync/v4, sharded is 256 Go maps with
-//     a mutex each; the last two have room for all words from the start.
+//     a mutex each; the last two have room for all words from the start. gomap is a Go map with
+//     room, for one rank alone.
 //   - limit is what the memory allows: for each insert a compare-and-swap of a random word of a
 //     table of the same size, for each find a read, every line prefetched in the fastest of some
 //     ways, which are tried out first (package internal/limit of the module above). limit-reads has
@@ -49,7 +50,7 @@
 //
 // With elements an element begins with a word; what follows are bytes that derive from it, of a
 // sequence zeros. The peers have arrays of 16, 32 or 64 bytes as keys, for other lengths
-// strings. There is no cas-loop, and the limit is of buckets alone: what an element costs beyond
+// strings. With --strings the set takes elements of any length. There is no cas-loop, and the limit is of buckets alone: what an element costs beyond
 // its bucket depends on its length and on where it is copied.
 package op
 

@@ -21,6 +21,8 @@ func newStore[K comparable](impl impl, keys int, hash func(K) uint64) store[K] {
 	switch impl {
 	case syncMap:
 		return &syncStore[K]{}
+	case goMap:
+		return goStore[K]{make(map[K]struct{}, keys)}
 	case xsyncMap:
 		return xsyncStore[K]{xsync.NewMap[K, struct{}](xsync.WithPresize(keys))}
 	}
@@ -39,6 +41,15 @@ type xsyncStore[K comparable] struct{ m *xsync.Map[K, struct{}] }
 func (s xsyncStore[K]) put(key K) bool {
 	_, loaded := s.m.LoadOrStore(key, struct{}{})
 	return !loaded
+}
+
+// goStore is a Go map, for one goroutine.
+type goStore[K comparable] struct{ m map[K]struct{} }
+
+func (s goStore[K]) put(key K) bool {
+	n := len(s.m)
+	s.m[key] = struct{}{}
+	return len(s.m) > n
 }
 
 const shardBits = 8

@@ -37,6 +37,7 @@ const (
 	syncMap       impl = "syncmap"
 	xsyncMap      impl = "xsync"
 	sharded       impl = "sharded"
+	goMap         impl = "gomap"
 	limitSwaps    impl = "limit"
 	limitReads    impl = "limit-reads"
 )
@@ -54,7 +55,9 @@ func runs(kernel string) bool {
 }
 
 // peer reports whether i is not part of this project and runs on a table of its own size.
-func (i impl) peer() bool { return i == syncMap || i == xsyncMap || i == sharded }
+func (i impl) peer() bool {
+	return i == syncMap || i == xsyncMap || i == sharded || i == goMap
+}
 
 // bare reports whether i works on memory without a set.
 func (i impl) bare() bool { return i == casLoop || i == limitSwaps || i == limitReads }
@@ -138,7 +141,7 @@ type setRunner struct {
 	from, to                 float64
 	batch, chunk, chunks     int
 	elementBytes             int
-	direct                   bool
+	strings, direct          bool
 
 	mu   sync.Mutex
 	peer any // the store being measured, for the ranks of this process
@@ -147,13 +150,14 @@ type setRunner struct {
 func newSetRunner(flags *pflag.FlagSet) experiment.Runner {
 	r := &setRunner{keys: measure.Random}
 	experiment.ChoiceVar(flags, &r.impls, "impl", []impl{scalar, casLoop, batch, batchAVX512,
-		batchAVX2, batchPortable, syncMap, xsyncMap, sharded, limitSwaps, limitReads},
+		batchAVX2, batchPortable, syncMap, xsyncMap, sharded, goMap, limitSwaps, limitReads},
 		[]impl{scalar, casLoop, batch, batchPortable, syncMap, xsyncMap, sharded, limitSwaps},
 		"what is measured, a list of")
 	experiment.ChoiceVar(flags, &r.workloads, "workload",
 		[]workload{fill, mixed, read, write, find}, []workload{fill}, "what ranks do, a list of")
 	flags.StringVar((*string)(&r.keys), "keys", string(r.keys), "words: random or sequential")
 	flags.IntVar(&r.elementBytes, "element-bytes", 0, "length of the elements; 0: words")
+	flags.BoolVar(&r.strings, "strings", false, "elements are in a set of strings of any length")
 	experiment.CountVar(flags, &r.buckets, "buckets", setBuckets, "size of the table")
 	experiment.CountVar(flags, &r.maxPeerElements, "peer-elements", peerElements,
 		"most that peers hold")
@@ -173,6 +177,9 @@ func (r *setRunner) OneSided() bool { return !r.direct }
 func (r *setRunner) Check() error {
 	if !(r.from >= 0 && r.from < r.to && r.to <= 1) {
 		return fmt.Errorf("loads must be 0 <= --from < --to <= 1, not %v to %v", r.from, r.to)
+	}
+	if r.strings && r.elementBytes == 0 {
+		return errors.New("--strings needs --element-bytes")
 	}
 	if r.elementBytes != 0 {
 		if err := experiment.InRange("element-bytes", r.elementBytes, minElementBytes,
@@ -231,6 +238,9 @@ func (r *setRunner) Round(ctx context.Context, job rma.Job, _ uint64,
 		int(sizes[0])*10/job.Size()))
 	for _, w := range r.workloads {
 		for _, i := range r.impls {
+			if i == goMap && job.Size() > 1 {
+				continue // it is for one goroutine
+			}
 			s := sample{r: r, job: job, impl: i, workload: w, words: words, buckets: sizes[0]}
 			rec, err := s.measure(ctx)
 			if err != nil {

@@ -57,6 +57,13 @@ func (s *sample) open(ctx context.Context, elements uint64) (err error) {
 			}
 		}
 		return err
+	case s.r.strings:
+		cfg.MaxBytes = 2 * (s.buckets*8 + elements*uint64(s.r.elementBytes+16))
+		t, err := set.NewStrings(ctx, job, cfg)
+		if err != nil {
+			return err
+		}
+		s.table = &stringsTable{set: t, shape: s.r.shape(), batch: perCall, results: results}
 	case s.r.elementBytes > 0:
 		e, err := set.NewElements(ctx, job, set.ElementsConfig{Config: cfg,
 			ElementBytes: s.r.elementBytes, Capacity: elements})
@@ -156,6 +163,50 @@ func (t *elementsTable) batches(elements []byte, batch int) error {
 func (t *elementsTable) inserted() uint64 { return t.set.Stats().Inserted }
 
 func (t *elementsTable) close() error { return t.set.Close() }
+
+// stringsTable is a set of strings.
+type stringsTable struct {
+	set      *set.Strings
+	shape    shape
+	batch    int // strings per call; 0: one at a time
+	elements [][]byte
+	results  []set.Result
+}
+
+func (t *stringsTable) prefill(words []uint64) error {
+	t.ready(words, 0)
+	return t.batches(t.elements, defaultBatch)
+}
+
+func (t *stringsTable) ready(words []uint64, _ int) {
+	all := t.shape.elements(nil, words)
+	t.elements = slices.Collect(slices.Chunk(all, t.shape.bytes))
+}
+
+func (t *stringsTable) run(begin, end int) error {
+	if t.batch > 0 {
+		return t.batches(t.elements[begin:end], t.batch)
+	}
+	for _, element := range t.elements[begin:end] {
+		if _, err := t.set.FindOrPut(element); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *stringsTable) batches(elements [][]byte, batch int) error {
+	for some := range slices.Chunk(elements, batch) {
+		if err := t.set.FindOrPutBatch(some, t.results[:len(some)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *stringsTable) inserted() uint64 { return t.set.Stats().Inserted }
+
+func (t *stringsTable) close() error { return t.set.Close() }
 
 // bareTable is memory like a set's without a set. As cas-loop it is find-or-put as one
 // would write it by hand, a loop of loads and compare-and-swaps without checks, counters and

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"unsafe"
@@ -13,6 +14,18 @@ func BytesOf(words []uint64) []byte {
 
 // WordsOf is how many words that many bytes fill.
 func WordsOf(bytes int) int { return (bytes + 7) / 8 }
+
+// LastWord is up to 8 bytes as a word, padded with zeros.
+func LastWord(b []byte) uint64 {
+	if len(b) == 8 {
+		return binary.NativeEndian.Uint64(b)
+	}
+	var word [8]byte
+	for i := range b { // copy is a call, which has the caller store what is in registers
+		word[i&7] = b[i]
+	}
+	return binary.NativeEndian.Uint64(word[:])
+}
 
 // Fold is the product of two words with its halves laid over each other, for hashes.
 func Fold(a, b uint64) uint64 {
