@@ -136,6 +136,9 @@ func fingerprintsOf(t *testing.T, words int) {
 	if len(elements) < 64 {
 		t.Fatalf("only %d elements with equal fingerprints", len(elements))
 	}
+	for pairs := range slices.Chunk(elements, 8) { // in a table of one line
+		singlesOf(t, pairs, 8*words)
+	}
 	for e := range engines {
 		for group := range slices.Chunk(elements, 16) {
 			sets, err := newElements(ranksOf(t, e, 2), ElementsConfig{ElementBytes: 8 * words,
@@ -154,27 +157,31 @@ func fingerprintsOf(t *testing.T, words int) {
 					}
 				}
 			}
-			singlesOf(t, sets[1], buf, 8*words, elements)
 			must(t, sets[0].Check(t.Context()), sets[1].Check(t.Context()))
 		}
 	}
 }
 
-// singlesOf asks for single elements: those in a set, and others with the same fingerprints.
-func singlesOf(t *testing.T, e *Elements, there []byte, size int, elements []uint64) {
+// singlesOf inserts one of each pair with the same fingerprint, one at a time, and asks for both.
+func singlesOf(t *testing.T, pairs []uint64, size int) {
 	t.Helper()
-	in := map[uint64]bool{}
-	for i := 0; i < len(there); i += size {
-		in[binary.LittleEndian.Uint64(there[i:])] = true
-	}
+	sets, err := newElements(ranksOf(t, engineDirect, 1), ElementsConfig{ElementBytes: size,
+		Config: Config{Buckets: uint64(len(pairs))}, Capacity: uint64(len(pairs))})
+	must(t, err)
 	element := make([]byte, size)
-	for _, number := range elements {
+	for i, number := range pairs {
 		binary.LittleEndian.PutUint64(element, number)
-		if found, err := e.Contains(element); err != nil || found != in[number] {
-			t.Fatalf("element %d alone: %v, %v; it is in the set: %v", number, found, err,
-				in[number])
+		if i%2 == 0 {
+			r, err := sets[0].FindOrPut(element)
+			must(t, err)
+			if r != Inserted {
+				t.Fatal(unexpected("the answer to an insertion", r, Inserted))
+			}
+		} else if found, err := sets[0].Contains(element); found || err != nil {
+			t.Fatalf("an element with the fingerprint of another: Contains is %v, %v", found, err)
 		}
 	}
+	must(t, sets[0].Check(t.Context()))
 }
 
 // TestFindInLine compares the search of a whole line with the search bucket by bucket.

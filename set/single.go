@@ -185,7 +185,7 @@ func appendWords(dst []uint64, b []byte) []uint64 {
 }
 
 const (
-	// lanes is how many single insertions of a rank find a free slot without waiting for each other.
+	// lanes is how many single insertions of a rank find a slot without waiting for each other.
 	lanes = 16
 
 	// laneSlots is how many free slots a lane holds at most, and laneWords the length of a run of
@@ -235,8 +235,8 @@ func (l *lane) next(words int) (Ref, bool, error) {
 	return h.next(words)
 }
 
-// drain gives the slots of all lanes that are not in use to the free ones, and reports whether there
-// were some. a.mu is locked, which who has locked a lane may be waiting for.
+// drain gives the slots of all lanes that are not in use to the free ones, and reports whether
+// there were some. a.mu is locked; who has locked a lane may be waiting for it.
 func (a *arenas) drain() (some bool) {
 	for i := range a.lanes {
 		l := &a.lanes[i]

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -374,45 +373,41 @@ func TestSingleAfterClosed(t *testing.T) {
 	}
 }
 
-// A goroutine that sleeps with a lane locked keeps nobody waiting.
-func TestLaneOfSleeper(t *testing.T) {
-	mark.Need(t)
+// TestLanesOfSleepers: goroutines that sleep with lanes locked keep nobody waiting.
+func TestLanesOfSleepers(t *testing.T) {
 	jobs := ranksOf(t, engineDirect, 1)
 	sets, err := newElements(jobs, ElementsConfig{ElementBytes: 16, Config: Config{Buckets: 1024}})
 	must(t, err)
-	claimsSingle.Claim(t)
-	depth := 0
-	claimsSingle.Intercept(t, func() { // each insertion has another begin, in its lane's stead
-		if depth++; depth <= lanes+4 {
-			element := binary.LittleEndian.AppendUint64(make([]byte, 8), uint64(depth))
-			if r, err := sets[0].FindOrPut(element); r != Inserted || err != nil {
-				t.Errorf("insertion %d: %v, %v", depth, r, err)
-			}
+	a, element := sets[0].arenas, make([]byte, 16)
+	for i := range a.lanes {
+		a.lanes[i].mu.Lock()
+		element[0]++
+		if r, err := sets[0].FindOrPut(element); r != Inserted || err != nil {
+			t.Errorf("while %d lanes are locked: %v, %v", i+1, r, err)
 		}
-	})
-	r, err := sets[0].FindOrPut(make([]byte, 16))
-	must(t, err)
-	if r != Inserted {
-		t.Errorf("the first insertion: %v", r)
 	}
+	for i := range a.lanes {
+		a.lanes[i].mu.Unlock()
+	}
+	must(t, sets[0].Check(t.Context()))
 	noSlotIsLost(t, sets)
 }
 
 // TestLanesKeepCapacity: other ranks have Capacity slots beside what the lanes of one rank hold.
 func TestLanesKeepCapacity(t *testing.T) {
 	const capacity = 500
-	jobs := ranksOf(t, engineDirect, 2)
+	jobs := ranksOf(t, engineDirect, 3)
 	sets, err := newElements(jobs, ElementsConfig{ElementBytes: 16, Capacity: capacity,
 		Config: Config{Buckets: 4096}})
 	must(t, err)
-	a := sets[0].arenas
-	for i := range a.lanes {
-		l := &a.lanes[i]
-		l.held.arenas = a
-		if _, _, err := l.next(2); err != nil {
-			t.Fatal(err)
+	for _, e := range sets[:2] {
+		for i := range e.arenas.lanes {
+			l := &e.arenas.lanes[i]
+			l.held.arenas = e.arenas
+			_, _, err := l.next(2)
+			must(t, err)
 		}
 	}
 	results := make([]Result, capacity)
-	must(t, sets[1].FindOrPutBatch(elementsOf(capacity, 16), results))
+	must(t, sets[2].FindOrPutBatch(elementsOf(capacity, 16), results))
 }

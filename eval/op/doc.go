@@ -49,9 +49,10 @@
 //     reads only.
 //
 // With elements an element begins with a word; what follows are bytes that derive from it, of a
-// sequence zeros. The peers have arrays of 16, 32 or 64 bytes as keys, for other lengths
-// strings. With --strings the set takes elements of any length. There is no cas-loop, and the limit is of buckets alone: what an element costs beyond
-// its bucket depends on its length and on where it is copied.
+// sequence zeros. The peers have arrays of 16, 32 or 64 bytes as keys, for other lengths strings.
+// With --strings the set takes elements of any length. There is no cas-loop, and the limit is of
+// buckets alone: what an element costs beyond its bucket depends on its length and on where it is
+// copied.
 package op
 
 import "github.com/farhash/farhash/eval/internal/experiment"
