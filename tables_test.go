@@ -183,7 +183,7 @@ func TestRefusalOfOneRank(t *testing.T) {
 			return set.New(ctx, job, set.Config{Buckets: 1 << 10, Depth: depth})
 		},
 		"set of elements": func(ctx context.Context, job rma.Job, depth int) (io.Closer, error) {
-			return set.NewElements(ctx, job, set.ElementsConfig{ElementBytes: 16, Capacity: 100,
+			return set.NewBytes(ctx, job, set.BytesConfig{ElementBytes: 16, Capacity: 100,
 				Config: set.Config{Buckets: 1 << 10, Depth: depth}})
 		},
 		"cache": func(ctx context.Context, job rma.Job, depth int) (io.Closer, error) {

@@ -17,7 +17,7 @@ import (
 type exact struct {
 	job    rma.Job
 	own    rma.Job // the same where this filter has made it
-	set    *set.Strings
+	set    *set.Bytes
 	counts *counts // nil unless records are counted
 	chains uint64  // records that are chains
 
@@ -49,7 +49,7 @@ func newExact(ctx context.Context, job rma.Job, cfg *Config) (*exact, error) {
 		shape.MaxBytes = max(shape.MaxBytes, shape.Buckets*(bytesPerBucket+arenaBytes))
 	}
 	var err error
-	if e.set, err = set.NewStrings(ctx, job, shape); err != nil && e.own != nil {
+	if e.set, err = set.NewBytes(ctx, job, set.BytesConfig{Config: shape}); err != nil && e.own != nil {
 		err = errors.Join(err, e.own.Close())
 	}
 	return e, err
@@ -65,7 +65,7 @@ func (e *exact) close() error {
 
 // bytes is what all records take. Where another rank cannot be asked its records are missing.
 func (e *exact) bytes() uint64 {
-	n, _ := e.set.Bytes(context.Background())
+	n, _ := e.set.Memory(context.Background())
 	return n + e.counts.sizeBytes()
 }
 

@@ -24,7 +24,7 @@ import (
 type prints struct {
 	job    rma.Job
 	set    *set.Set
-	shared *set.Elements // of all ranks, in place of set
+	shared *set.Bytes // of all ranks, in place of set
 	growth growth
 	taken  uint64 // words
 
@@ -68,13 +68,13 @@ func newPrints(memoryBytes, records uint64) (*prints, error) {
 func newSharedPrints(ctx context.Context, job rma.Job, memoryBytes uint64) (*prints, error) {
 	p := &prints{job: job, at: make([]int32, batchRecords), words: make([]uint64, 2*batchRecords),
 		results: make([]set.Result, batchRecords), firsts: make([]uint16, 2*batchRecords)}
-	cfg := set.ElementsConfig{ElementBytes: printBytes}
+	cfg := set.BytesConfig{ElementBytes: printBytes}
 	if cfg.MaxBytes = memoryBytes; memoryBytes > 0 {
 		buckets := planGrowth(memoryBytes, bytesPerElementBucket).first
 		cfg.Buckets = buckets / uint64(job.Size()) * uint64(job.Size())
 	}
 	var err error
-	p.shared, err = set.NewElements(ctx, job, cfg)
+	p.shared, err = set.NewBytes(ctx, job, cfg)
 	return p, err
 }
 
@@ -140,7 +140,7 @@ func (p *prints) answer(seen []bool) (answered, added int, err error) {
 func (p *prints) answerShared(seen []bool) (answered, added int, err error) {
 	results := p.results[:len(p.at)]
 	fingerprints := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p.words))), 8*len(p.words))
-	err = p.shared.FindOrPutBatch(fingerprints, results)
+	err = p.shared.FindOrPutPacked(fingerprints, results, nil)
 	for k, i := range p.at {
 		if results[k] == set.Inserted {
 			seen[i] = false

@@ -14,9 +14,9 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Ref is the reference of an element of an Elements set: the number of its slot
-// in an arena, interleaved over the ranks. It fits in 36 bits, means the same on
-// every rank, and stays valid when the set grows.
+// Ref is the reference of an element of a set of byte strings: the number of its slot in an arena,
+// interleaved over the ranks. It fits in 36 bits, means the same on every rank, and stays valid
+// when the set grows.
 type Ref uint64
 
 const (

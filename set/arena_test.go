@@ -16,9 +16,9 @@ import (
 func TestElementsAfterLoss(t *testing.T) {
 	must(t, runEngine(engineCarriers, 3, 1, func(job rma.Job) error {
 		cut := -1
-		cfg := ElementsConfig{Config: Config{Buckets: 1 << 12, Access: rma.OneSided},
+		cfg := BytesConfig{Config: Config{Buckets: 1 << 12, Access: rma.OneSided},
 			ElementBytes: 8, Capacity: 30}
-		e, err := NewElements(context.Background(), lab.Cut(job, &cut), cfg)
+		e, err := NewBytes(context.Background(), lab.Cut(job, &cut), cfg)
 		if err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func TestElementsAfterLoss(t *testing.T) {
 
 // fillAfterLoss inserts elements whose homes are at rank 0 until all arenas are full but that of
 // rank 1, which is lost when three of its slots are in use and others hold more of them.
-func fillAfterLoss(e *Elements, cut *int) error {
+func fillAfterLoss(e *Bytes, cut *int) error {
 	const used = 3
 	perRank, element, inserted := int(e.oldest.Load().arenas.slots), make([]byte, 8), 0
 	for n := uint64(1); ; n++ {

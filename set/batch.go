@@ -111,6 +111,18 @@ func (b *batch) takeStrings(elements [][]byte) error {
 	return nil
 }
 
+// takeElements makes elements of one length the items.
+func (b *batch) takeElements(elements [][]byte, size int) error {
+	b.items, b.begins = b.items[:0], nil
+	for _, element := range elements {
+		if len(element) != size {
+			return lengthError(len(element), 1, size)
+		}
+		b.items = appendWords(b.items, element)
+	}
+	return nil
+}
+
 // takeItem makes item i of another batch the next one of this one.
 func (b *batch) takeItem(from *batch, i int) {
 	if from.begins == nil {

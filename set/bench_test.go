@@ -144,8 +144,8 @@ func BenchmarkElements(b *testing.B) {
 	for _, size := range []int{16, 32} {
 		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
 			job := local.Single()
-			e, err := NewElements(context.Background(), job,
-				ElementsConfig{Config: Config{Buckets: buckets}, ElementBytes: size})
+			e, err := NewBytes(context.Background(), job,
+				BytesConfig{Config: Config{Buckets: buckets}, ElementBytes: size})
 			must(b, err)
 			b.Cleanup(func() { must(b, e.Close(), job.Close()) })
 			elements, results := make([]byte, n*size), make([]Result, n)
@@ -156,7 +156,7 @@ func BenchmarkElements(b *testing.B) {
 				for j := range n {
 					write(j, i+uint64(j))
 				}
-				must(b, e.FindOrPutBatch(elements, results))
+				must(b, e.FindOrPutPacked(elements, results, nil))
 			}
 			sup := newSupply(buckets, 0)
 			var scalar, batch time.Duration
@@ -172,7 +172,7 @@ func BenchmarkElements(b *testing.B) {
 				scalar += time.Since(start)
 				start = time.Now()
 				for at := half; at < len(elements); at += benchBatch * size {
-					_ = e.FindOrPutBatch(elements[at:at+benchBatch*size], results[:benchBatch])
+					_ = e.FindOrPutPacked(elements[at:at+benchBatch*size], results[:benchBatch], nil)
 				}
 				batch += time.Since(start)
 			}
@@ -193,10 +193,10 @@ func BenchmarkStrings(b *testing.B) {
 		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
 			job := local.Single()
 			cfg := Config{Buckets: 2 * n}
-			s, err := NewStrings(context.Background(), job, cfg)
+			s, err := NewBytes(context.Background(), job, BytesConfig{Config: cfg})
 			must(b, err)
-			e, err := NewElements(context.Background(), job,
-				ElementsConfig{Config: cfg, ElementBytes: size})
+			e, err := NewBytes(context.Background(), job,
+				BytesConfig{Config: cfg, ElementBytes: size})
 			must(b, err)
 			b.Cleanup(func() { must(b, s.Close(), e.Close(), job.Close()) })
 			all, elements := make([]byte, benchBatch*size), make([][]byte, benchBatch)
@@ -211,7 +211,7 @@ func BenchmarkStrings(b *testing.B) {
 			}
 			for at := uint64(0); at < n; at += benchBatch {
 				write(func(i int) uint64 { return at + uint64(i) })
-				must(b, s.FindOrPutBatch(elements, results), e.FindOrPutBatch(all, results))
+				must(b, s.FindOrPutBatch(elements, results), e.FindOrPutPacked(all, results, nil))
 			}
 			rng := rand.New(rand.NewPCG(1, 2))
 			var times [3]time.Duration
@@ -223,7 +223,7 @@ func BenchmarkStrings(b *testing.B) {
 					case 0:
 						_ = s.FindOrPutBatch(elements, results)
 					case 1:
-						_ = e.FindOrPutBatch(all, results)
+						_ = e.FindOrPutPacked(all, results, nil)
 					default:
 						for i, element := range elements {
 							results[i], _ = s.FindOrPut(element)

@@ -81,7 +81,7 @@ func TestCheckFindsFaults(t *testing.T) {
 		}
 	})
 	t.Run("elements", func(t *testing.T) {
-		sets, err := newElements(job, ElementsConfig{Config: cfg, ElementBytes: 8})
+		sets, err := newElements(job, BytesConfig{Config: cfg, ElementBytes: 8})
 		must(t, err)
 		e := sets[0]
 		for i, n := byte(0), 0; n < 12; i++ {
@@ -92,7 +92,7 @@ func TestCheckFindsFaults(t *testing.T) {
 				n++
 			}
 		}
-		queued := &Elements{anySet{throughQueues(e.space)}}
+		queued := &Bytes{anySet: anySet{throughQueues(e.space)}}
 		for _, d := range elementDamages {
 			checkSays(t, d, e.oldest.Load().flat, e.Check)
 			checkSays(t, d, e.oldest.Load().flat, queued.Check)

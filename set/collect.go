@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -27,31 +26,20 @@ func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
 	})
 }
 
-// Collect removes every element for which keep returns false; see Set.Collect. The slots
-// of removed elements are used again. References of the other elements remain valid. The
-// bytes given to keep are valid until it returns.
-func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) error {
-	freed, err := e.collectElements(ctx, func(words []uint64) bool {
-		return keep(core.BytesOf(words)[:e.size])
-	})
-	if err == nil {
-		// Only now: no rank reads the old table any more.
-		err = errors.Join(err, e.arenas.putFreed(ctx, freed))
+// Collect removes every element for which keep returns false; see Set.Collect. References of the
+// other elements remain valid. The bytes given to keep are valid until it returns, and must not be
+// changed. The slots of removed elements are used again: of elements of any length by the rank that
+// removes them, where they were adjacent or are long, as it keeps the 1024 longest pieces.
+func (b *Bytes) Collect(ctx context.Context, keep func(element []byte) bool) error {
+	freed, err := b.collectElements(ctx, func(words []uint64) bool { return keep(b.bytesIn(words)) })
+	switch { // only now: no rank reads the old table any more
+	case err != nil:
+		return err
+	case b.isStrings():
+		b.arenas.joinFree(freed)
+		return nil
 	}
-	return err
-}
-
-// Collect removes every string for which keep returns false; see Set.Collect. Each rank uses the
-// memory again of the strings that it removes, where they were adjacent or are long: it keeps the
-// 1024 longest pieces. The bytes given to keep are valid until it returns, and must not be changed.
-func (s *Strings) Collect(ctx context.Context, keep func(element []byte) bool) error {
-	freed, err := s.collectElements(ctx, func(words []uint64) bool {
-		return keep(stringBytes(words))
-	})
-	if err == nil {
-		s.arenas.joinFree(freed)
-	}
-	return err
+	return b.arenas.putFreed(ctx, freed)
 }
 
 // collectElements removes the elements for which keep is false, and returns their slots, of strings
@@ -101,7 +89,7 @@ func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, er
 
 // settledConfig is the configuration with the buckets of the table that any rank has come to, the
 // same on all ranks. Collective.
-func (old *space) settledConfig(ctx context.Context) (ElementsConfig, error) {
+func (old *space) settledConfig(ctx context.Context) (BytesConfig, error) {
 	if err := old.job.Barrier(ctx); err != nil {
 		return old.cfg, err
 	}
@@ -115,7 +103,7 @@ func (old *space) settledConfig(ctx context.Context) (ElementsConfig, error) {
 
 // rebuild makes a space of cfg and moves the buckets of old there that keep is true for. Each rank
 // moves its own, and moved is how many these were. Collective.
-func (old *space) rebuild(ctx context.Context, cfg ElementsConfig,
+func (old *space) rebuild(ctx context.Context, cfg BytesConfig,
 	keep func(bucket uint64) (bool, error)) (sp *space, moved uint64, err error) {
 	if sp, err = newSpace(ctx, old.items, cfg); err != nil {
 		return nil, 0, err

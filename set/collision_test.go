@@ -141,7 +141,7 @@ func fingerprintsOf(t *testing.T, words int) {
 	}
 	for e := range engines {
 		for group := range slices.Chunk(elements, 16) {
-			sets, err := newElements(ranksOf(t, e, 2), ElementsConfig{ElementBytes: 8 * words,
+			sets, err := newElements(ranksOf(t, e, 2), BytesConfig{ElementBytes: 8 * words,
 				Config: Config{Buckets: 32}, Capacity: 32})
 			must(t, err)
 			buf := make([]byte, len(group)*8*words)
@@ -150,7 +150,7 @@ func fingerprintsOf(t *testing.T, words int) {
 			}
 			results := make([]Result, len(group))
 			for _, want := range []Result{Inserted, Found} {
-				must(t, sets[0].FindOrPutBatch(buf, results))
+				must(t, sets[0].FindOrPutPacked(buf, results, nil))
 				for i, r := range results {
 					if r != want {
 						t.Fatal(fmt.Errorf("%v: element %d: %v, not %v", e, group[i], r, want))
@@ -165,7 +165,7 @@ func fingerprintsOf(t *testing.T, words int) {
 // singlesOf inserts one of each pair with the same fingerprint, one at a time, and asks for both.
 func singlesOf(t *testing.T, pairs []uint64, size int) {
 	t.Helper()
-	sets, err := newElements(ranksOf(t, engineDirect, 1), ElementsConfig{ElementBytes: size,
+	sets, err := newElements(ranksOf(t, engineDirect, 1), BytesConfig{ElementBytes: size,
 		Config: Config{Buckets: uint64(len(pairs))}, Capacity: uint64(len(pairs))})
 	must(t, err)
 	element := make([]byte, size)

@@ -53,8 +53,8 @@ func fillWords(ctx context.Context, job rma.Job) (*set.Set, error) {
 	return s, job.Barrier(ctx)
 }
 
-func fillElements(ctx context.Context, job rma.Job) (*set.Elements, error) {
-	e, err := set.NewElements(ctx, job, set.ElementsConfig{
+func fillElements(ctx context.Context, job rma.Job) (*set.Bytes, error) {
+	e, err := set.NewBytes(ctx, job, set.BytesConfig{
 		Config: set.Config{Buckets: 4096}, ElementBytes: 12, Capacity: many + 64})
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func expectWords(ctx context.Context, s *set.Set, wanted func(n uint64) bool) er
 	return s.Check(ctx)
 }
 
-func expectElements(ctx context.Context, e *set.Elements, wanted func(n uint64) bool) error {
+func expectElements(ctx context.Context, e *set.Bytes, wanted func(n uint64) bool) error {
 	count := uint64(0)
 	for n := range uint64(many) {
 		got, err := e.Contains(element(n))
@@ -147,7 +147,7 @@ func TestCollectElementsReusesSlots(t *testing.T) {
 			return err
 		}
 		results, refs := make([]set.Result, 1), make([]set.Ref, 1)
-		if err := e.FindOrPutRefs(element(0), results, refs); err != nil {
+		if err := e.FindOrPutPacked(element(0), results, refs); err != nil {
 			return err
 		}
 		for range 5 { // the arenas have no room for this without the freed slots
@@ -171,8 +171,8 @@ func TestCollectElementsReusesSlots(t *testing.T) {
 				return err
 			}
 		}
-		kept := make([]byte, 12)
-		if err := e.Get(refs[0], kept); err != nil || !bytes.Equal(kept, element(0)) {
+		kept, err := e.Append(nil, refs[0])
+		if err != nil || !bytes.Equal(kept, element(0)) {
 			return fmt.Errorf("the reference of a kept element gives %x, %v", kept, err)
 		}
 		return expectElements(ctx, e, func(n uint64) bool { return n < many/2 })
@@ -209,7 +209,7 @@ func TestSaveAndLoad(t *testing.T) {
 			if err := expectWords(ctx, s, all); err != nil {
 				return err
 			}
-			e, err := set.NewElements(ctx, job, set.ElementsConfig{Config: cfg, ElementBytes: 12})
+			e, err := set.NewBytes(ctx, job, set.BytesConfig{Config: cfg, ElementBytes: 12})
 			if err != nil {
 				return err
 			}
@@ -271,7 +271,7 @@ func refuses(t *testing.T, path string, elementBytes int) {
 		if err != nil {
 			return err
 		}
-		e, err := set.NewElements(ctx, job, set.ElementsConfig{
+		e, err := set.NewBytes(ctx, job, set.BytesConfig{
 			Config: set.Config{Buckets: 64}, ElementBytes: elementBytes})
 		if err != nil {
 			return err

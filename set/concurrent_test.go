@@ -127,14 +127,14 @@ func insertWords(s *Set, word func(id int) uint64, ids []int, results []Result) 
 
 // insertElements inserts through the set of a rank, and checks that each element always gets
 // the same reference.
-func insertElements(e *Elements, refsByID *sync.Map, ids []int, results []Result) error {
+func insertElements(e *Bytes, refsByID *sync.Map, ids []int, results []Result) error {
 	size := e.oldest.Load().size
 	buf := make([]byte, len(ids)*size)
 	for i, id := range ids {
 		elementOfID(buf[i*size:(i+1)*size], id)
 	}
 	refs := make([]Ref, len(ids))
-	if err := e.FindOrPutRefs(buf, results, refs); err != nil {
+	if err := e.FindOrPutPacked(buf, results, refs); err != nil {
 		return err
 	}
 	for i, id := range ids {
@@ -175,7 +175,7 @@ func TestEachElementIsInsertedOnce(t *testing.T) {
 	}
 	for _, size := range sizes {
 		overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home variant.Set) {
-			sets, err := newElements(jobs, ElementsConfig{ElementBytes: size,
+			sets, err := newElements(jobs, BytesConfig{ElementBytes: size,
 				Capacity: uint64(c.elements) + 1024, // more goroutines than two hold slots
 				Config:   Config{Buckets: uint64(c.elements) * 10 / 9, variant: home, Depth: 8}})
 			must(t, err)
@@ -197,7 +197,7 @@ func TestEachElementIsInsertedOnce(t *testing.T) {
 
 // noSlotIsLost: each slot that was handed out holds an element or is free, also where
 // the element lost its bucket to an equal one.
-func noSlotIsLost(t testing.TB, sets []*Elements) {
+func noSlotIsLost(t testing.TB, sets []*Bytes) {
 	t.Helper()
 	taken, err := sets[0].oldest.Load().arenas.counter.Sum(t.Context(), 0)
 	must(t, err)
@@ -254,17 +254,17 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 	})
 	t.Run("elements", func(t *testing.T) {
 		c := newContention(2, 4)
-		sets, err := newElements(jobs, ElementsConfig{ElementBytes: 12,
+		sets, err := newElements(jobs, BytesConfig{ElementBytes: 12,
 			Capacity: uint64(c.elements) + 1024,
 			Config:   Config{Buckets: uint64(c.elements) * 10 / 9}})
 		must(t, err)
-		queued := make([]*Elements, len(sets))
+		queued := make([]*Bytes, len(sets))
 		for i, e := range sets {
-			queued[i] = &Elements{anySet{throughQueues(e.space)}}
+			queued[i] = &Bytes{anySet: anySet{throughQueues(e.space)}}
 		}
 		var names sync.Map
 		must(t, c.run(func(rank, goroutine int, ids []int, results []Result) error {
-			e := []*Elements{sets[rank], queued[rank]}[goroutine%2]
+			e := []*Bytes{sets[rank], queued[rank]}[goroutine%2]
 			return insertElements(e, &names, ids, results)
 		}))
 		must(t, c.exactlyOnce(), checkRanks(jobs, checksOf(sets)),

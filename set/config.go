@@ -20,7 +20,7 @@ type Config struct {
 	// MaxBytes is the memory that the set may take on all ranks together. While it grows that is
 	// two tables, and the arenas of elements; a set by name keeps all tables. A set of strings that
 	// has no name takes up to 160 KiB a rank more. 0 means that Buckets are kept where they are
-	// given. Without Buckets, and for Strings, it means 0.8 of the memory that the hosts have left,
+	// given. Without Buckets, and for elements of any length, it means 0.8 of the memory that the hosts have left,
 	// or a twentieth where the engine takes the memory of a window at once ([rma.Reserves]).
 	MaxBytes uint64
 	// MayGrow, if it is not nil, decides whether the set takes more memory within MaxBytes, which
@@ -51,26 +51,29 @@ func (c Config) WithVariant(v variant.Set) Config {
 	return c
 }
 
-// ElementsConfig shapes an Elements set. Every rank gives the same, except for Access.
-type ElementsConfig struct {
+// BytesConfig shapes a set of byte strings. Every rank gives the same, except for Access.
+type BytesConfig struct {
 	Config
-	// ElementBytes is the length of every element: 1 to MaxElementBytes.
+	// ElementBytes is the length of every element: 1 to MaxElementBytes. 0 means that elements have
+	// any length from 0 to MaxStringBytes, which takes more memory and time.
 	ElementBytes int
 	// Capacity is how many elements the arenas hold at least while no more than two
 	// goroutines of a rank insert at a time, the one included that answers other ranks;
 	// each further one may hold 32 free slots. 0 means 15/16 of Buckets.
 	Capacity uint64
+
+	words bool // it shapes a Set
 }
 
+// anyLength reports whether elements have any length.
+func (c *BytesConfig) anyLength() bool { return c.ElementBytes == 0 && !c.words }
+
 const (
-	// MaxElementBytes is the longest element of Elements.
+	// MaxElementBytes is the longest element of a set of elements of one length.
 	MaxElementBytes = 4096
 
-	// MaxStringBytes is the longest element of Strings: 64 KiB.
+	// MaxStringBytes is the longest element of a set of any length: 64 KiB.
 	MaxStringBytes = 1 << 16
-
-	// anyLength as ElementBytes makes a set of strings.
-	anyLength = -1
 
 	// meanStringBytes is what a string takes in an arena when memory is divided between tables and
 	// arenas. Where they take half as much or more, 0.6 of MaxBytes at least is used before the set
@@ -104,10 +107,10 @@ func (c Config) Bytes() uint64 { return c.Buckets * 8 }
 
 // Bytes is the memory of a set that keeps its Buckets, with its arenas. As MaxBytes it lets no set
 // grow.
-func (c ElementsConfig) Bytes() uint64 {
+func (c BytesConfig) Bytes() uint64 {
 	slotBytes := uint64(c.ElementBytes+7) / 8 * 8
 	slots := min(c.capacityFor(c.Buckets), refMask+1)
-	if c.ElementBytes == anyLength {
+	if c.anyLength() {
 		slotBytes, slots = meanStringBytes, c.capacityFor(c.Buckets)
 	}
 	return c.Config.Bytes() + slots*slotBytes
@@ -117,9 +120,9 @@ func (c ElementsConfig) Bytes() uint64 {
 func (c *Config) firstChunk() int { return cmp.Or(c.Chunk, defaultChunk) }
 
 // capacityFor is how many elements the arenas hold at least beside a table of so many buckets.
-func (c *ElementsConfig) capacityFor(buckets uint64) uint64 {
+func (c *BytesConfig) capacityFor(buckets uint64) uint64 {
 	switch {
-	case c.ElementBytes == 0:
+	case c.words:
 		return 0
 	case c.Capacity > 0:
 		return c.Capacity
@@ -132,7 +135,7 @@ func (c *ElementsConfig) capacityFor(buckets uint64) uint64 {
 // with nothing: the fewer tables there are, the less is moved. The last one takes what MaxBytes
 // leaves beside the one before it, or beside all of a set by name, if it is a quarter more at
 // least. Every rank computes the same.
-func (c *ElementsConfig) tableSizes(ranks int) []uint64 {
+func (c *BytesConfig) tableSizes(ranks int) []uint64 {
 	line, all, kept := uint64(ranks)*lineBuckets, []uint64{c.Buckets}, uint64(0)
 	bytes := func(buckets uint64) uint64 {
 		larger := *c
@@ -159,7 +162,7 @@ func (c *ElementsConfig) tableSizes(ranks int) []uint64 {
 }
 
 // arenaRoom is how large the arenas are beside tables of these sizes.
-func (c *ElementsConfig) arenaRoom(tables []tableMemory) room {
+func (c *BytesConfig) arenaRoom(tables []tableMemory) room {
 	r := room{slots: c.capacityFor(tables[len(tables)-1].buckets), least: c.Capacity}
 	if c.byName && c.MaxBytes > 0 {
 		r.maxBytes = c.MaxBytes
@@ -167,7 +170,7 @@ func (c *ElementsConfig) arenaRoom(tables []tableMemory) room {
 			r.maxBytes -= t.buckets * 8
 		}
 	}
-	if c.ElementBytes == anyLength {
+	if c.anyLength() {
 		r.slots *= meanStringBytes / 8
 		r.least *= meanStringBytes / 8
 	}
@@ -175,9 +178,8 @@ func (c *ElementsConfig) arenaRoom(tables []tableMemory) room {
 }
 
 // agreed makes sure that every rank has the same configuration, and that it is legal. It fills in
-// defaults, except for Chunk and Capacity. refusal is an error with it, or nil. Collective.
-func (c ElementsConfig) agreed(ctx context.Context, job rma.Job, refusal error) (ElementsConfig,
-	error) {
+// defaults, except for Chunk and Capacity. Collective.
+func (c BytesConfig) agreed(ctx context.Context, job rma.Job) (BytesConfig, error) {
 	if shared, ok := job.(rma.Shared); ok {
 		if c.MayGrow != nil {
 			return c, errors.New("set: MayGrow is of one process, and a set by name is of many; " +
@@ -185,16 +187,16 @@ func (c ElementsConfig) agreed(ctx context.Context, job rma.Job, refusal error) 
 		}
 		c.byName = true
 		err := core.Recorded(shared, "set", c.fields, c.set, func() (err error) {
-			c, err = c.settled(ctx, job, refusal)
+			c, err = c.settled(ctx, job)
 			return err
 		})
 		return c, err
 	}
-	return c.settled(ctx, job, refusal)
+	return c.settled(ctx, job)
 }
 
 // fields are the numbers that all ranks have alike.
-func (c *ElementsConfig) fields() []rma.Field {
+func (c *BytesConfig) fields() []rma.Field {
 	homes := uint64(0)
 	if c.variant.WordHomes {
 		homes = 1
@@ -209,26 +211,21 @@ func (c *ElementsConfig) fields() []rma.Field {
 }
 
 // set takes the values of fields.
-func (c *ElementsConfig) set(n []uint64) {
+func (c *BytesConfig) set(n []uint64) {
 	c.Buckets, c.Chunk, c.Chunks, c.variant.WordHomes = n[0], int(n[1]), int(n[2]), n[3] == 1
 	c.ElementBytes, c.MaxBytes, c.Capacity = int(n[4]), n[5], n[6]
 }
 
-// recorded is ElementBytes of the file of a set, 0 if there are none.
-func (c ElementsConfig) recorded(job rma.Shared) int {
-	if record := job.Record(); len(record) == len(c.fields()) {
-		c.set(record)
-	}
-	return c.ElementBytes
-}
-
 // settled is agreed of the ranks of one job.
-func (c ElementsConfig) settled(ctx context.Context, job rma.Job, refusal error) (ElementsConfig,
-	error) {
+func (c BytesConfig) settled(ctx context.Context, job rma.Job) (_ BytesConfig, err error) {
+	var refusal error
 	fields, given := c.fields(), c.Buckets > 0
 	c.Buckets = cmp.Or(c.Buckets, defaultBuckets)
 	c.Chunks, c.Depth = cmp.Or(c.Chunks, defaultChunks), cmp.Or(c.Depth, defaultDepth)
 	switch {
+	case c.ElementBytes < 0 || c.ElementBytes > MaxElementBytes:
+		refusal = fmt.Errorf("set: ElementBytes must be 1 to %d, or 0 for any length, not %d",
+			MaxElementBytes, c.ElementBytes)
 	case c.Buckets > maxBuckets:
 		refusal = fmt.Errorf("set: Buckets must be 2^44 at most, not %d", c.Buckets)
 	case c.MaxBytes > 0 && c.MaxBytes < c.Bytes():
@@ -247,8 +244,8 @@ func (c ElementsConfig) settled(ctx context.Context, job rma.Job, refusal error)
 	if c.MaxBytes > 0 { // so that what is recorded is legal again
 		c.MaxBytes = max(c.MaxBytes, c.Bytes())
 	}
-	err := rma.Agree(ctx, job, "set", refusal, fields...)
-	if err == nil && c.MaxBytes == 0 && (!given || c.ElementBytes == anyLength) {
+	err = rma.Agree(ctx, job, "set", refusal, fields...)
+	if err == nil && c.MaxBytes == 0 && (!given || c.anyLength()) {
 		c.MaxBytes, err = core.DefaultBytes(ctx, job)
 		c.MaxBytes = max(c.MaxBytes, c.Bytes())
 	}

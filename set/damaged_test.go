@@ -43,7 +43,7 @@ func TestDanglingReference(t *testing.T) {
 		for _, k := range kernels() {
 			for _, width := range []int{1, 2, shortWords + 1} {
 				cfg := Config{Buckets: 64 * uint64(ranks), variant: by(k)}
-				sets, err := newElements(job, ElementsConfig{Config: cfg, ElementBytes: width * 8})
+				sets, err := newElements(job, BytesConfig{Config: cfg, ElementBytes: width * 8})
 				must(t, err)
 				e := sets[0]
 				element := []byte(strings.Repeat("element ", width))
@@ -51,10 +51,10 @@ func TestDanglingReference(t *testing.T) {
 					"the next": uint64(e.arenas.slots << e.arenas.rankBits)} {
 					e.fillWith(element, ref)
 					says := fmt.Sprintf("refers to slot %#x, which does not exist", ref)
-					for how, s := range map[string]*Elements{"directly": e,
-						"through queues": {anySet{throughQueues(e.space)}}} {
+					for how, s := range map[string]*Bytes{"directly": e,
+						"through queues": {anySet: anySet{throughQueues(e.space)}}} {
 						_, one := s.FindOrPut(element)
-						batch := s.FindOrPutBatch(element, make([]Result, 1))
+						batch := s.FindOrPutPacked(element, make([]Result, 1), nil)
 						for _, err := range []error{one, batch, s.Check(t.Context())} {
 							if err == nil || !strings.Contains(err.Error(), says) {
 								t.Errorf("%d ranks, %s, %d words, %s slot, %s: %v, not %q", ranks,
@@ -69,7 +69,7 @@ func TestDanglingReference(t *testing.T) {
 }
 
 // fillWith has all buckets of rank 0 refer to a slot, with the fingerprint of an element.
-func (e *Elements) fillWith(element []byte, ref uint64) {
+func (e *Bytes) fillWith(element []byte, ref uint64) {
 	t := e.oldest.Load()
 	bucket := fingerprintKey(hashElement(e.aligned(element))) | ref
 	for rank := range t.job.Size() {
@@ -83,7 +83,7 @@ func (e *Elements) fillWith(element []byte, ref uint64) {
 // A reference into the arena that the set has not given is an error, not what happens to be there.
 func TestNoStringAtReference(t *testing.T) {
 	sets, err := newStrings(ranksOf(t, engineDirect, 1),
-		ElementsConfig{Config: Config{Buckets: 64}})
+		BytesConfig{Config: Config{Buckets: 64}})
 	must(t, err)
 	s := sets[0]
 	var refs [2]Ref

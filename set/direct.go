@@ -473,7 +473,7 @@ const (
 func kernels() []kernel { return append(vectorKernels(), kernelPortable) }
 
 // chooseKernel is the kernel for the tables of a set.
-func chooseKernel(cfg *ElementsConfig) (kernel, error) {
+func chooseKernel(cfg *BytesConfig) (kernel, error) {
 	wanted, here := kernel(cfg.variant.Kernel), kernels()
 	c := cfg.firstChunk()
 	switch fits := !cfg.variant.WordHomes && c&(c-1) == 0; {

@@ -9,24 +9,24 @@
 //	results := make([]set.Result, len(words))
 //	err = s.FindOrPutBatch(words, results) // many at once, many times faster
 //
-// Five types have this operation:
+// Four types have this operation:
 //
 //   - [Set] holds words of 63 bits.
-//   - [Elements] hold byte strings of one length, 1 byte to 4 KiB.
-//   - [Strings] hold byte strings of any length to 64 KiB, and take more memory and time.
-//   - [Typed] holds values of a Go type, in one of these three.
+//   - [Bytes] holds byte strings: of one length, 1 byte to 4 KiB, or of any length to 64 KiB, which
+//     takes more memory and time. Each has a reference ([Ref]).
+//   - [Typed] holds values of a Go type, in one of these two.
 //   - [Pairs] find and insert elements of 16 bytes, one at a time: the nodes of a graph, which
-//     name each other by reference ([Ref]).
+//     name each other by reference.
 //
 // All are exact: no two elements are ever taken for the same.
 //
-//	s, err := set.NewStrings(ctx, job, set.Config{})
+//	s, err := set.NewBytes(ctx, job, set.BytesConfig{}) // of any length
 //	...
 //	r, err := s.FindOrPut([]byte("a line"))
 //	err = s.FindOrPutBatch(lines, results) // lines is a [][]byte
 //
-// [Open], [OpenElements] and [OpenStrings] open a set by name, which any number of processes of a
-// host share as they come and go.
+// [Open] and [OpenBytes] open a set by name, which any number of processes of a host share as they
+// come and go.
 //
 // A set needs no size. It grows while all calls go on, up to [Config].MaxBytes; without that,
 // words and elements keep the Buckets that are given. Where a set shares memory with others, it

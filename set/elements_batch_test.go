@@ -106,7 +106,7 @@ func TestElementBatches(t *testing.T) {
 			}
 			t.Run(string(kernel), func(t *testing.T) {
 				for seed := range uint64(20) {
-					elementBatches(t, seed, ElementsConfig{ElementBytes: 16,
+					elementBatches(t, seed, BytesConfig{ElementBytes: 16,
 						Config: Config{Buckets: 1 << 10, Chunk: 8, Chunks: 4,
 							variant: variant.Set{WordHomes: home.WordHomes,
 								Kernel: string(kernel)}}})
@@ -116,10 +116,10 @@ func TestElementBatches(t *testing.T) {
 	}
 }
 
-func elementBatches(t *testing.T, seed uint64, cfg ElementsConfig) {
+func elementBatches(t *testing.T, seed uint64, cfg BytesConfig) {
 	t.Helper()
 	job := local.Single()
-	e, err := NewElements(t.Context(), job, cfg)
+	e, err := NewBytes(t.Context(), job, cfg)
 	must(t, err)
 	defer func() { must(t, e.Close(), job.Close()) }()
 	rng := rand.New(rand.NewPCG(seed, 3))
@@ -132,7 +132,7 @@ func elementBatches(t *testing.T, seed uint64, cfg ElementsConfig) {
 			binary.LittleEndian.PutUint64(elements[16*i+8*int(ids[i]%2):], ids[i]+1)
 		}
 		results, refs := make([]Result, n), make([]Ref, n)
-		err := e.FindOrPutRefs(elements, results, refs)
+		err := e.FindOrPutPacked(elements, results, refs)
 		var fullError *FullError
 		if err != nil && !errors.As(err, &fullError) {
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func elementBatches(t *testing.T, seed uint64, cfg ElementsConfig) {
 					seed, id, r, refs[i], there, ref)
 			}
 		}
-		must(t, e.ContainsBatch(elements, results))
+		must(t, e.ContainsPacked(elements, results))
 		for i, id := range ids {
 			if _, there := known[id]; there != (results[i] == Found) {
 				t.Fatalf("seed %d: element %d is %v, and it is %v that it is there",

@@ -14,7 +14,7 @@ func TestGetBatch(t *testing.T) {
 	const ranks, each, size = 4, 300, 20
 	for e := range allEngines {
 		jobs := ranksOf(t, e, ranks)
-		sets, err := newElements(jobs, ElementsConfig{ElementBytes: size,
+		sets, err := newElements(jobs, BytesConfig{ElementBytes: size,
 			Capacity: ranks*each + 2048,
 			Config:   Config{Buckets: 2 * ranks * each, Depth: 5, Access: e.access()}})
 		must(t, err)
@@ -25,19 +25,19 @@ func TestGetBatch(t *testing.T) {
 			for i := range each {
 				elementOfID(buf[i*size:(i+1)*size], rank*each+i)
 			}
-			must(t, s.FindOrPutRefs(buf, make([]Result, each), own))
+			must(t, s.FindOrPutPacked(buf, make([]Result, each), own))
 			elements, refs = append(elements, buf...), append(refs, own...)
 		}
 		elements, refs = append(elements, elements[:size*each]...), append(refs, refs[:each]...)
 		for rank, s := range sets {
 			got := make([]byte, len(elements))
-			must(t, s.GetBatch(refs, got))
+			must(t, s.GetPacked(refs, got))
 			if !bytes.Equal(got, elements) {
 				t.Fatalf("%v: rank %d gets others", e, rank)
 			}
 			for i := 0; i < len(refs); i += 37 {
-				one := make([]byte, size)
-				must(t, s.Get(refs[i], one))
+				one, err := s.Append(nil, refs[i])
+				must(t, err)
 				if !bytes.Equal(one, elements[i*size:(i+1)*size]) {
 					t.Fatalf("%v: rank %d gets another for reference %d", e, rank, i)
 				}
@@ -47,7 +47,7 @@ func TestGetBatch(t *testing.T) {
 			}
 		}
 		get := func(refs ...Ref) error {
-			return sets[0].GetBatch(refs, make([]byte, 2*size))
+			return sets[0].GetPacked(refs, make([]byte, 2*size))
 		}
 		fails(t, "a name", get(refs[0], refMask), "no element")
 		fails(t, "a short dst", get(refs[0], refs[1], refs[2]), "40 bytes for 3")
@@ -60,7 +60,7 @@ func TestGetBatch(t *testing.T) {
 // all are full.
 func TestOwnersArenaIsFull(t *testing.T) {
 	onShips(t, func(t *testing.T, e engine) {
-		sets, err := newElements(ranksOf(t, e, 2), ElementsConfig{ElementBytes: 8, Capacity: 16,
+		sets, err := newElements(ranksOf(t, e, 2), BytesConfig{ElementBytes: 8, Capacity: 16,
 			Config: Config{Buckets: 4096, Access: rma.Shipped}})
 		must(t, err)
 		s, inserted := sets[1], uint64(0)
@@ -75,7 +75,7 @@ func TestOwnersArenaIsFull(t *testing.T) {
 				}
 			}
 			results := make([]Result, 10)
-			if err := s.FindOrPutBatch(buf, results); err != nil && !errors.As(err, &full) {
+			if err := s.FindOrPutPacked(buf, results, nil); err != nil && !errors.As(err, &full) {
 				t.Fatal(err)
 			}
 			for _, r := range results {

@@ -41,16 +41,16 @@ func TestBadConfigs(t *testing.T) {
 	} {
 		_, err := newSets(jobs, c.cfg)
 		fails(t, fmt.Sprintf("%+v", c.cfg), err, c.says)
-		_, err = newElements(jobs, ElementsConfig{Config: c.cfg, ElementBytes: 8})
+		_, err = newElements(jobs, BytesConfig{Config: c.cfg, ElementBytes: 8})
 		fails(t, fmt.Sprintf("%+v of elements", c.cfg), err, c.says)
 	}
-	for _, bytes := range []int{-1, 0, MaxElementBytes + 1} {
-		cfg := ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: bytes}
+	for _, bytes := range []int{-1, MaxElementBytes + 1} {
+		cfg := BytesConfig{Config: Config{Buckets: 64}, ElementBytes: bytes}
 		_, err := newElements(jobs, cfg)
-		fails(t, "the length", err, fmt.Sprintf("must be 1 to 4096, not %d", bytes))
+		fails(t, "the length", err, fmt.Sprintf("must be 1 to 4096, or 0 for any length, not %d", bytes))
 	}
 	for _, capacity := range []uint64{1 << 37, math.MaxUint64} {
-		_, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 8,
+		_, err := newElements(jobs, BytesConfig{Config: Config{Buckets: 64}, ElementBytes: 8,
 			Capacity: capacity})
 		fails(t, "the capacity", err,
 			fmt.Sprint(capacity, " elements do not fit into 2^36 slots"))
@@ -68,21 +68,21 @@ func TestRanksThatDisagree(t *testing.T) {
 		return nil
 	})
 	must(t, err)
-	for what, change := range map[string]func(c *ElementsConfig){
-		"bytes per element": func(c *ElementsConfig) { c.ElementBytes++ },
-		"elements differ":   func(c *ElementsConfig) { c.Capacity++ },
-		"buckets per chunk": func(c *ElementsConfig) { c.Chunk += 8 },
-		"chunks differ":     func(c *ElementsConfig) { c.Chunks++ },
-		"kinds of home differ: rank 0 h": func(c *ElementsConfig) {
+	for what, change := range map[string]func(c *BytesConfig){
+		"bytes per element": func(c *BytesConfig) { c.ElementBytes++ },
+		"elements differ":   func(c *BytesConfig) { c.Capacity++ },
+		"buckets per chunk": func(c *BytesConfig) { c.Chunk += 8 },
+		"chunks differ":     func(c *BytesConfig) { c.Chunks++ },
+		"kinds of home differ: rank 0 h": func(c *BytesConfig) {
 			c.variant.WordHomes = !c.variant.WordHomes
 		},
 	} {
 		err := onAll(4, func(rank int) error {
-			cfg := ElementsConfig{Config: Config{Buckets: 64, Chunk: 8}, ElementBytes: 8}
+			cfg := BytesConfig{Config: Config{Buckets: 64, Chunk: 8}, ElementBytes: 8}
 			if rank == 2 {
 				change(&cfg)
 			}
-			if _, err := NewElements(t.Context(), jobs[rank], cfg); err != nil {
+			if _, err := NewBytes(t.Context(), jobs[rank], cfg); err != nil {
 				return nil
 			}
 			return fmt.Errorf("rank %d made a set where %s", rank, what)
@@ -128,19 +128,20 @@ func TestBadCalls(t *testing.T) {
 
 func badElementCalls(t *testing.T, jobs []rma.Job) {
 	t.Helper()
-	elements, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 9})
+	elements, err := newElements(jobs, BytesConfig{Config: Config{Buckets: 64}, ElementBytes: 9})
 	must(t, err)
 	s := elements[0]
 	_, err = s.FindOrPut(make([]byte, 8))
 	fails(t, "a short element", err, "8 bytes and 1 result; an element has 9 bytes")
 	_, err = s.Contains(nil)
 	fails(t, "no element", err, "0 bytes and 1 result;")
-	fails(t, "a wrong batch", s.FindOrPutBatch(make([]byte, 17), make([]Result, 2)), "17 bytes")
-	fails(t, "few refs", s.FindOrPutRefs(make([]byte, 18), make([]Result, 2), make([]Ref, 1)),
+	fails(t, "a wrong batch", s.FindOrPutPacked(make([]byte, 17), make([]Result, 2), nil), "17 bytes")
+	fails(t, "few refs", s.FindOrPutPacked(make([]byte, 18), make([]Result, 2), make([]Ref, 1)),
 		"2 results and 1 refs")
-	fails(t, "a reference", s.Get(1<<35, make([]byte, 9)),
-		"no element has the reference")
-	fails(t, "dst", s.Get(0, make([]byte, 8)), "dst has 8 bytes, an element has 9")
+	_, err = s.Append(nil, 1<<35)
+	fails(t, "a reference", err, "no element has the reference")
+	fails(t, "elements of two lengths", s.FindOrPutBatch([][]byte{make([]byte, 9), make([]byte, 8)},
+		make([]Result, 2)), "8 bytes and 1 result; an element has 9 bytes")
 	must(t, s.FindOrPutBatch(nil, nil))
 }
 
@@ -149,7 +150,7 @@ func TestArenasFull(t *testing.T) {
 	noSlotLeft.Claim(t)
 	for e := range engines {
 		jobs := ranksOf(t, e, 3)
-		sets, err := newElements(jobs, ElementsConfig{ElementBytes: 12,
+		sets, err := newElements(jobs, BytesConfig{ElementBytes: 12,
 			Config: Config{Buckets: 4096, Depth: 4}, Capacity: 30})
 		must(t, err)
 		s := sets[1]
@@ -180,7 +181,7 @@ func TestClosedSets(t *testing.T) {
 		sets, err := newSets(jobs, Config{Buckets: 1 << 18})
 		must(t, err)
 		elements, err := newElements(jobs,
-			ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 8})
+			BytesConfig{Config: Config{Buckets: 64}, ElementBytes: 8})
 		must(t, err)
 		strings, err := newStrings(jobs, smallStrings(1))
 		must(t, err)
@@ -204,7 +205,8 @@ func TestClosedSets(t *testing.T) {
 		_, err = el.Contains(dst)
 		note(err)
 		note(el.Check(t.Context()))
-		note(el.Get(0, dst))
+		_, err = el.Append(nil, 0)
+		note(err)
 		for _, err := range el.Local(t.Context()) {
 			note(err)
 		}
@@ -231,12 +233,13 @@ func TestClosedSets(t *testing.T) {
 func TestElementsAreCopied(t *testing.T) {
 	for e := range engines {
 		sets, err := newElements(ranksOf(t, e, 1),
-			ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 16})
+			BytesConfig{Config: Config{Buckets: 64}, ElementBytes: 16})
 		must(t, err)
 		element, refs := []byte("sixteen bytes it"), make([]Ref, 1)
-		must(t, sets[0].FindOrPutRefs(element, make([]Result, 1), refs))
+		must(t, sets[0].FindOrPutPacked(element, make([]Result, 1), refs))
 		clear(element)
-		must(t, sets[0].Get(refs[0], element))
+		element, err = sets[0].Append(element[:0], refs[0])
+		must(t, err)
 		if !bytes.Equal(element, []byte("sixteen bytes it")) {
 			t.Fatalf("%v: the element is %q", e, element)
 		}

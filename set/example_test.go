@@ -65,23 +65,22 @@ func ExampleSet_FindOrPutBatch() {
 	// <nil>
 }
 
-// Elements longer than a word. Each has a reference, the same on every rank.
-func ExampleNewElements() {
+// Elements of one length, one after the other. Each has a reference, the same on every rank.
+func ExampleBytes_FindOrPutPacked() {
 	ctx := context.Background()
 	job := local.Single()
 	defer job.Close()
-	e, err := set.NewElements(ctx, job, set.ElementsConfig{
+	e, err := set.NewBytes(ctx, job, set.BytesConfig{
 		Config: set.Config{Buckets: 1000}, ElementBytes: 5})
 	if err != nil {
 		log.Fatal(err)
 	}
 	results, refs := make([]set.Result, 3), make([]set.Ref, 3)
-	if err := e.FindOrPutRefs([]byte("applegrapeapple"), results, refs); err != nil {
+	if err := e.FindOrPutPacked([]byte("applegrapeapple"), results, refs); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(results, refs[0] == refs[2])
-	fruit := make([]byte, 5)
-	err = e.Get(refs[1], fruit)
+	fruit, err := e.Append(nil, refs[1])
 	fmt.Println(string(fruit), err)
 	// Output:
 	// [inserted inserted found] true
@@ -89,11 +88,11 @@ func ExampleNewElements() {
 }
 
 // Lines of any length. Each is Inserted once.
-func ExampleNewStrings() {
+func ExampleNewBytes() {
 	ctx := context.Background()
 	job := local.Single()
 	defer job.Close()
-	s, err := set.NewStrings(ctx, job, set.Config{})
+	s, err := set.NewBytes(ctx, job, set.BytesConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func TestFreedSlotsServeAllRanks(t *testing.T) {
 	for e := range engines {
 		t.Run(e.String(), func(t *testing.T) {
 			jobs := ranksOf(t, e, ranks)
-			sets, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 4096},
+			sets, err := newElements(jobs, BytesConfig{Config: Config{Buckets: 4096},
 				ElementBytes: 24, Capacity: elements})
 			must(t, err)
 			results, refs := make([]Result, elements), make([]Ref, elements)
@@ -23,7 +23,7 @@ func TestFreedSlotsServeAllRanks(t *testing.T) {
 				for i := range uint64(elements) {
 					binary.LittleEndian.PutUint64(batch[24*i:], round*elements+i)
 				}
-				must(t, sets[round%ranks].FindOrPutRefs(batch, results, refs))
+				must(t, sets[round%ranks].FindOrPutPacked(batch, results, refs))
 				seen := map[Ref]bool{}
 				for i, r := range results {
 					if r != Inserted || seen[refs[i]] {

@@ -58,7 +58,7 @@ func TestWordsWhileGrowing(t *testing.T) {
 // ranks.
 func TestElementsWhileGrowing(t *testing.T) {
 	overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home variant.Set) {
-		cfg := ElementsConfig{ElementBytes: 12, Capacity: uint64(c.elements) + 1024,
+		cfg := BytesConfig{ElementBytes: 12, Capacity: uint64(c.elements) + 1024,
 			Config: growing(c, home)}
 		cfg.MaxBytes += cfg.Capacity * 16
 		sets, err := newElements(jobs, cfg)

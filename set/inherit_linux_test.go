@@ -8,8 +8,8 @@ import (
 // A process that ends when it owns a run, and the counter is not over it yet, leaves the run to
 // others.
 func TestRunAtTheCounterIsInherited(t *testing.T) {
-	path, cfg := named(t), ElementsConfig{ElementBytes: 8}
-	first, err := OpenElements(path, cfg)
+	path, cfg := named(t), BytesConfig{ElementBytes: 8}
+	first, err := OpenBytes(path, cfg)
 	must(t, err)
 	a := first.arenas
 	taken, err := a.counter.Load(t.Context(), 0, cellTaken)
@@ -22,7 +22,7 @@ func TestRunAtTheCounterIsInherited(t *testing.T) {
 	a.shared.took = true
 	must(t, first.Close())
 
-	second, err := OpenElements(path, ElementsConfig{})
+	second, err := OpenBytes(path, BytesConfig{})
 	must(t, err)
 	_, err = second.FindOrPut(make([]byte, 8))
 	must(t, err)

@@ -102,7 +102,7 @@ func TestShortLose(t *testing.T) {
 
 func shortLoses(t *testing.T, k kernel, u tuning) {
 	job := local.Single()
-	e, err := NewElements(t.Context(), job, ElementsConfig{ElementBytes: 16, Capacity: 8,
+	e, err := NewBytes(t.Context(), job, BytesConfig{ElementBytes: 16, Capacity: 8,
 		Config: Config{Buckets: lineBuckets, Chunk: lineBuckets, variant: by(k)}})
 	must(t, err)
 	defer func() { must(t, e.Close(), job.Close()) }()

@@ -90,8 +90,8 @@ var killKinds = [3]string{"words", "elements", "strings"}
 // killSets is a set of each kind.
 type killSets struct {
 	words    *Set
-	elements *Elements
-	strings  *Strings
+	elements *Bytes
+	strings  *Bytes
 }
 
 // runKilledRank is the program of a rank. Lines on in: "stop", then "verify RANK BATCHES" for
@@ -122,13 +122,13 @@ func runKilledRank(rank int, in io.Reader, out io.Writer) error {
 	if s.words, err = New(context.Background(), job, Config{Buckets: buckets}); err != nil {
 		return err
 	}
-	s.elements, err = NewElements(context.Background(), job,
-		ElementsConfig{Config: Config{Buckets: buckets}, ElementBytes: 12})
+	s.elements, err = NewBytes(context.Background(), job,
+		BytesConfig{Config: Config{Buckets: buckets}, ElementBytes: 12})
 	if err != nil {
 		return err
 	}
 	cfg := Config{Buckets: buckets, MaxBytes: 1 << 29}
-	if s.strings, err = NewStrings(context.Background(), job, cfg); err != nil {
+	if s.strings, err = NewBytes(context.Background(), job, BytesConfig{Config: cfg}); err != nil {
 		return err
 	}
 	for batch := 0; ; batch++ {
@@ -155,7 +155,7 @@ func (s *killSets) insert(rank, batch int, out io.Writer) error {
 	if results[0], err = s.words.FindOrPut(words[0]); err != nil {
 		return err
 	}
-	if err := s.elements.FindOrPutBatch(killElements(words), results[n:2*n]); err != nil {
+	if err := s.elements.FindOrPutPacked(killElements(words), results[n:2*n], nil); err != nil {
 		return err
 	}
 	if err := s.strings.FindOrPutBatch(killStrings(words), results[2*n:]); err != nil {
@@ -190,7 +190,7 @@ func answer(job rma.Job, s killSets, lines <-chan string, out io.Writer) error {
 			results := make([]Result, len(killKinds)*n)
 			err := s.words.ContainsBatch(words, results[:n])
 			if err == nil {
-				err = s.elements.ContainsBatch(killElements(words), results[n:2*n])
+				err = s.elements.ContainsPacked(killElements(words), results[n:2*n])
 			}
 			if err == nil {
 				err = s.strings.ContainsBatch(killStrings(words), results[2*n:])

@@ -159,7 +159,7 @@ func (k *killMove) runRank(rank int, in io.Reader, out io.Writer) error {
 	if k.elements {
 		capacity := uint64(killMoveSize)
 		cfg.MaxBytes += capacity * 16
-		m.e, err = NewElements(joining, job, ElementsConfig{Config: cfg, ElementBytes: 12,
+		m.e, err = NewBytes(joining, job, BytesConfig{Config: cfg, ElementBytes: 12,
 			Capacity: capacity})
 	} else {
 		m.s, err = New(joining, job, cfg)
@@ -187,7 +187,7 @@ func (k *killMove) runRank(rank int, in io.Reader, out io.Writer) error {
 type killedMove struct {
 	rank int
 	s    *Set
-	e    *Elements
+	e    *Bytes
 }
 
 func (m *killedMove) space() *space {
@@ -205,7 +205,7 @@ func (m *killedMove) insert(keys []int, isNew int) (inserted int, err error) {
 		for i, key := range keys {
 			elementOfID(elements[12*i:12*i+12], key)
 		}
-		err = m.e.FindOrPutBatch(elements, results)
+		err = m.e.FindOrPutPacked(elements, results, nil)
 	} else {
 		err = insertWords(m.s, wordOfID, keys, results)
 	}

@@ -19,7 +19,7 @@ var labElementTable = &lab.Table{Name: "set of elements", Model: labModel,
 func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) (lab.Client,
 	error) {
 	size := rng.IntN(len(labSizes))
-	e, err := NewElements(ctx, job, ElementsConfig{Config: cfg,
+	e, err := NewBytes(ctx, job, BytesConfig{Config: cfg,
 		ElementBytes: labSizes[size], Capacity: 64})
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 			r, err := e.FindOrPut(elements[keys[0]])
 			return answersOf([]Result{r}, nil), err
 		}
-		err := e.FindOrPutRefs(of(keys), results, refs)
+		err := e.FindOrPutPacked(of(keys), results, refs)
 		answers := answersOf(results, refs)
 		if err != nil {
 			return answers, err
@@ -65,20 +65,21 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 			found, err := e.Contains(elements[keys[0]])
 			return []labAnswer{{result: resultOf(found, err)}}, err
 		}
-		err := e.ContainsBatch(of(keys), results)
+		err := e.ContainsPacked(of(keys), results)
 		return answersOf(results, nil), err
 	}
 	return c, nil
 }
 
 // checkRefs makes sure that references are those of the elements of a batch.
-func (e *Elements) checkRefs(ctx context.Context, answers []labAnswer, batch []byte) error {
+func (e *Bytes) checkRefs(ctx context.Context, answers []labAnswer, batch []byte) error {
 	dst := make([]byte, e.oldest.Load().size)
 	for i, answer := range answers {
 		if !answer.hasRef {
 			continue
 		}
-		if err := e.Get(answer.ref, dst); err != nil {
+		var err error
+		if dst, err = e.Append(dst[:0], answer.ref); err != nil {
 			return err
 		}
 		if element := batch[i*len(dst):][:len(dst)]; !bytes.Equal(dst, element) {
@@ -89,14 +90,14 @@ func (e *Elements) checkRefs(ctx context.Context, answers []labAnswer, batch []b
 	return nil
 }
 
-// labStringTable is Strings.
+// labStringTable is Bytes of any length.
 var labStringTable = &lab.Table{Name: "set of strings", Model: labModel,
 	Open: with(openLabStrings, rma.Auto)}
 
 func openLabStrings(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) (lab.Client,
 	error) {
-	s := new(Strings)
-	if err := s.open(ctx, job, stringsConfig(cfg, job.Size()), nil); err != nil {
+	s := new(Bytes)
+	if err := s.open(ctx, job, stringsConfig(cfg, job.Size())); err != nil {
 		return nil, err
 	}
 	first := s.newTable(0) // the others may have come to the next one

@@ -34,7 +34,7 @@ func largeWords(t *testing.T, jobs []rma.Job, cfg Config) largeCall {
 }
 
 func largeElements(t *testing.T, jobs []rma.Job, cfg Config) largeCall {
-	sets, err := newElements(jobs, ElementsConfig{Config: cfg, ElementBytes: 16,
+	sets, err := newElements(jobs, BytesConfig{Config: cfg, ElementBytes: 16,
 		Capacity: 2 * largeItems})
 	must(t, err)
 	elements := make([]byte, 16*largeItems)
@@ -42,12 +42,12 @@ func largeElements(t *testing.T, jobs []rma.Job, cfg Config) largeCall {
 		elementOfID(elements[16*i:][:16], i)
 	}
 	return largeCall{stats: func(rank int) Stats { return sets[rank].Stats() },
-		insert: func(r []Result) error { return sets[0].FindOrPutBatch(elements, r) },
+		insert: func(r []Result) error { return sets[0].FindOrPutPacked(elements, r, nil) },
 		check:  func() error { return checkRanks(jobs, checksOf(sets)) }}
 }
 
 func largeStrings(t *testing.T, jobs []rma.Job, cfg Config) largeCall {
-	sets, err := newStrings(jobs, ElementsConfig{Config: cfg})
+	sets, err := newStrings(jobs, BytesConfig{Config: cfg})
 	must(t, err)
 	all := make([][]byte, largeItems)
 	for i := range all {

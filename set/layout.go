@@ -34,12 +34,12 @@ const (
 )
 
 // space is the memory of all tables that a set may have. It grows from one to the next: the
-// windows of all are made at the start, when each is only addresses. Set and Elements share it.
+// windows of all are made at the start, when each is only addresses. Set and Bytes share it.
 // Collect replaces it as a whole.
 type space struct {
 	items
-	cfg    ElementsConfig // with the defaults filled in, except for Chunk and Capacity
-	tables []tableMemory  // by generation
+	cfg    BytesConfig   // with the defaults filled in, except for Chunk and Capacity
+	tables []tableMemory // by generation
 	marks  *marks
 	chunk  uint64                // C; with auto the largest, where there are queues
 	auto   *auto                 // chooses C, nil if it is given or memory is direct
@@ -103,7 +103,7 @@ type span struct {
 }
 
 // newSpace makes the memory of all tables that cfg allows. Collective.
-func newSpace(ctx context.Context, its items, cfg ElementsConfig) (*space, error) {
+func newSpace(ctx context.Context, its items, cfg BytesConfig) (*space, error) {
 	sp := &space{items: its, cfg: cfg, sessions: core.Pool[*session]{Closed: errClosed}}
 	sp.shared, _ = its.job.(rma.Shared)
 	sp.fault.Job = sp.shared
@@ -348,7 +348,7 @@ func (t *table) distance(home, bucket uint64) uint64 {
 // element as it is in an arena.
 type items struct {
 	job    rma.Job
-	size   int     // bytes of an element; 0: the items are words; or anyLength
+	size   int     // bytes of an element; 0: the items are words, or have any length
 	width  int     // words of an item; of a string, at least
 	begins []int   // of a batch of one string: 0; nil where all items have the same width
 	mask   uint64  // bits of a bucket that have an item's key

@@ -21,7 +21,7 @@ func TestLostSwaps(t *testing.T) {
 	jobs := ranksOf(t, engineDirect, 2)
 	sets, err := newSets(jobs, cfg)
 	must(t, err)
-	elements, err := newElements(jobs, ElementsConfig{Config: cfg, ElementBytes: 8})
+	elements, err := newElements(jobs, BytesConfig{Config: cfg, ElementBytes: 8})
 	must(t, err)
 	ways := map[string]insertFunc{
 		"words": func(rank, _ int, ids []int, results []Result) (err error) {
@@ -55,7 +55,7 @@ func TestLostSwaps(t *testing.T) {
 			for i, id := range ids {
 				elementOfID(buf[8*i:8*i+8], id)
 			}
-			return elements[rank].FindOrPutBatch(buf, results)
+			return elements[rank].FindOrPutPacked(buf, results, nil)
 		},
 	}
 	for name, insert := range ways {

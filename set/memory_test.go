@@ -66,7 +66,7 @@ func TestScarceMemory(t *testing.T) {
 func batchCalls(t *testing.T, jobs []rma.Job, cfg Config, elements bool) (spaces []*space,
 	insert, contains []func([]int, []Result) error) {
 	if elements {
-		sets, err := newElements(jobs, ElementsConfig{Config: cfg, ElementBytes: 12})
+		sets, err := newElements(jobs, BytesConfig{Config: cfg, ElementBytes: 12})
 		must(t, err)
 		for _, s := range sets {
 			of := func(ids []int) []byte {
@@ -78,10 +78,10 @@ func batchCalls(t *testing.T, jobs []rma.Job, cfg Config, elements bool) (spaces
 			}
 			spaces = append(spaces, s.space)
 			insert = append(insert, func(ids []int, r []Result) error {
-				return s.FindOrPutBatch(of(ids), r)
+				return s.FindOrPutPacked(of(ids), r, nil)
 			})
 			contains = append(contains, func(ids []int, r []Result) error {
-				return s.ContainsBatch(of(ids), r)
+				return s.ContainsPacked(of(ids), r)
 			})
 		}
 		return spaces, insert, contains

@@ -71,7 +71,7 @@ func movingWords(t *testing.T, e engine) moving {
 
 func movingElements(t *testing.T, e engine) moving {
 	jobs := ranksOf(t, e, 2)
-	sets, err := newElements(jobs, ElementsConfig{ElementBytes: 8, Capacity: 4 * movingBuckets,
+	sets, err := newElements(jobs, BytesConfig{ElementBytes: 8, Capacity: 4 * movingBuckets,
 		Config: Config{Buckets: movingBuckets, MaxBytes: 128 * movingBuckets,
 			Access: e.access()}})
 	must(t, err)
@@ -82,7 +82,7 @@ func movingElements(t *testing.T, e engine) moving {
 				return sets[rank].FindOrPut(element(key))
 			}
 			var r [1]Result
-			err := sets[rank].FindOrPutBatch(element(key), r[:])
+			err := sets[rank].FindOrPutPacked(element(key), r[:], nil)
 			return r[0], err
 		},
 		contains: func(rank, key int) (bool, error) {
@@ -90,7 +90,7 @@ func movingElements(t *testing.T, e engine) moving {
 				return sets[rank].Contains(element(key))
 			}
 			var r [1]Result
-			err := sets[rank].ContainsBatch(element(key), r[:])
+			err := sets[rank].ContainsPacked(element(key), r[:])
 			return r[0] == Found, err
 		},
 		check: func() error { return checkRanks(jobs, checksOf(sets)) }}

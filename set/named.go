@@ -9,7 +9,7 @@ import (
 
 // layout is the layout of files. It changes with everything that processes have to do in the same
 // way: the layout of windows, the hashes, the protocol.
-const layout = 2
+const layout = 3
 
 // Open opens the set of words with a name, or makes it if there is none: any number of processes of
 // this host share it, come and go, and may be killed ([file] has what that guarantees). A name is a
@@ -29,19 +29,11 @@ func Open(name string, cfg Config, options ...file.Option) (*Set, error) {
 	})
 }
 
-// OpenElements is [Open] for a set of elements of one length, which the first process gives.
-func OpenElements(name string, cfg ElementsConfig, options ...file.Option) (*Elements, error) {
-	kind := file.Kind{Name: "set of elements", Layout: layout}
-	return file.Open(name, kind, options, func(job rma.Job) (*Elements, error) {
-		return NewElements(context.Background(), job, cfg)
-	})
-}
-
-// OpenStrings is [Open] for a set of strings.
-func OpenStrings(name string, cfg Config, options ...file.Option) (*Strings, error) {
-	kind := file.Kind{Name: "set of strings", Layout: layout}
-	return file.Open(name, kind, options, func(job rma.Job) (*Strings, error) {
-		return NewStrings(context.Background(), job, cfg)
+// OpenBytes is [Open] for a set of byte strings.
+func OpenBytes(name string, cfg BytesConfig, options ...file.Option) (*Bytes, error) {
+	kind := file.Kind{Name: "set of bytes", Layout: layout}
+	return file.Open(name, kind, options, func(job rma.Job) (*Bytes, error) {
+		return NewBytes(context.Background(), job, cfg)
 	})
 }
 

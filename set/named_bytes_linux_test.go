@@ -39,7 +39,7 @@ func boundedKinds(maxBytes uint64) map[string]func(path string) (byName, error) 
 	cfg := Config{MaxBytes: maxBytes, Buckets: 1 << 8}
 	elements := func(size int) func(path string) (byName, error) {
 		return func(path string) (byName, error) {
-			s, err := OpenElements(path, ElementsConfig{Config: cfg, ElementBytes: size})
+			s, err := OpenBytes(path, BytesConfig{Config: cfg, ElementBytes: size})
 			if err != nil {
 				return byName{}, err
 			}
@@ -51,13 +51,13 @@ func boundedKinds(maxBytes uint64) map[string]func(path string) (byName, error) 
 						all = append(all, textOf(n, size)...)
 					}
 					results := make([]Result, len(n))
-					return results, s.FindOrPutBatch(all, results)
+					return results, s.FindOrPutPacked(all, results, nil)
 				}}, nil
 		}
 	}
 	texts := func(size int) func(path string) (byName, error) {
 		return func(path string) (byName, error) {
-			s, err := OpenStrings(path, cfg)
+			s, err := OpenBytes(path, BytesConfig{Config: cfg})
 			if err != nil {
 				return byName{}, err
 			}

@@ -44,7 +44,7 @@ var kinds = map[string]func(path string, numbers int) (byName, error){
 			Check: s.Check, Len: s.Len, Close: s.Close, space: s.space}, nil
 	},
 	"elements": func(path string, numbers int) (byName, error) {
-		s, err := OpenElements(path, ElementsConfig{ElementBytes: 12, Capacity: uint64(numbers),
+		s, err := OpenBytes(path, BytesConfig{ElementBytes: 12, Capacity: uint64(numbers),
 			Config: Config{Buckets: uint64(numbers) * 5 / 4}})
 		if err != nil {
 			return byName{}, err
@@ -57,12 +57,12 @@ var kinds = map[string]func(path string, numbers int) (byName, error){
 					all = append(all, textOf(n, 12)...)
 				}
 				results := make([]Result, len(n))
-				return results, s.FindOrPutBatch(all, results)
+				return results, s.FindOrPutPacked(all, results, nil)
 			},
 			Check: s.Check, Len: s.Len, Close: s.Close, space: s.space}, nil
 	},
 	"strings": func(path string, numbers int) (byName, error) {
-		s, err := OpenStrings(path, Config{MaxBytes: 8 << 20})
+		s, err := OpenBytes(path, BytesConfig{Config: Config{MaxBytes: 8 << 20}})
 		if err != nil {
 			return byName{}, err
 		}
@@ -198,12 +198,12 @@ func TestOpenTogether(t *testing.T) {
 // The configuration comes from the file, and one that differs is refused, as are other kinds.
 func TestOpenAgain(t *testing.T) {
 	path := named(t)
-	e, err := OpenElements(path, ElementsConfig{ElementBytes: 20})
+	e, err := OpenBytes(path, BytesConfig{ElementBytes: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	same, err := OpenElements(path, ElementsConfig{})
+	same, err := OpenBytes(path, BytesConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestOpenAgain(t *testing.T) {
 	if n := same.Config().ElementBytes; n != 20 {
 		t.Errorf("elements of %d bytes", n)
 	}
-	_, err = OpenElements(path, ElementsConfig{ElementBytes: 21})
+	_, err = OpenBytes(path, BytesConfig{ElementBytes: 21})
 	if err == nil || !strings.Contains(err.Error(), "bytes per element differ") {
 		t.Errorf("another length: %v", err)
 	}
@@ -225,7 +225,7 @@ func TestOpenAgain(t *testing.T) {
 
 // What was filled in is legal when a set is opened again.
 func TestOpenFilledIn(t *testing.T) {
-	for _, cfg := range []ElementsConfig{{}, {Config: Config{Buckets: 1001}},
+	for _, cfg := range []BytesConfig{{}, {Config: Config{Buckets: 1001}},
 		{Config: Config{Buckets: 1001, MaxBytes: 38056}},
 		{Config: Config{MaxBytes: 1<<22 + 3}}, {Capacity: 77},
 		{Config: Config{Chunk: 64, Chunks: 3}}} {
@@ -240,14 +240,14 @@ func TestOpenFilledIn(t *testing.T) {
 			"elements": func(path string) (anySet, error) {
 				cfg := cfg
 				cfg.ElementBytes = 8
-				s, err := OpenElements(path, cfg)
+				s, err := OpenBytes(path, cfg)
 				if err != nil {
 					return anySet{}, err
 				}
 				return s.anySet, nil
 			},
 			"strings": func(path string) (anySet, error) {
-				s, err := OpenStrings(path, cfg.Config)
+				s, err := OpenBytes(path, BytesConfig{Config: cfg.Config})
 				if err != nil {
 					return anySet{}, err
 				}
@@ -421,5 +421,27 @@ func TestDamagedControl(t *testing.T) {
 				t.Errorf("%s, %s: %v", kind, name, err)
 			}
 		}
+	}
+}
+
+// TestNamedBytesAsRecorded: whether elements have one length, and which, is in the file.
+func TestNamedBytesAsRecorded(t *testing.T) {
+	for _, size := range []int{12, 0} {
+		path, element := named(t), []byte("twelve bytes")
+		first, err := OpenBytes(path, BytesConfig{ElementBytes: size,
+			Config: Config{MaxBytes: 16 << 20}})
+		must(t, err)
+		_, err = first.FindOrPut(element)
+		must(t, err, first.Close())
+		again, err := OpenBytes(path, BytesConfig{})
+		must(t, err)
+		found, err := again.Contains(element)
+		must(t, err)
+		if got := again.Config().ElementBytes; !found || got != size {
+			t.Errorf("opened again: found %v, elements of %d bytes, not %d", found, got, size)
+		}
+		must(t, again.Check(t.Context()), again.Close())
+		_, err = OpenBytes(path, BytesConfig{ElementBytes: 16})
+		fails(t, "another length", err, "bytes per element")
 	}
 }

@@ -23,7 +23,7 @@ func TestNoSize(t *testing.T) {
 				}
 				words, err := newSets(jobs, Config{})
 				must(t, err)
-				elements, err := newElements(jobs, ElementsConfig{ElementBytes: 12})
+				elements, err := newElements(jobs, BytesConfig{ElementBytes: 12})
 				must(t, err)
 				for _, want := range []Result{Inserted, Found} {
 					must(t, onAll(ranks, func(rank int) error {
@@ -47,7 +47,7 @@ func TestNoSize(t *testing.T) {
 }
 
 // putShare puts the share of a rank of n words and as many elements, and expects one answer.
-func putShare(s *Set, e *Elements, n, rank uint64, want Result) error {
+func putShare(s *Set, e *Bytes, n, rank uint64, want Result) error {
 	ranks := uint64(s.job.Size())
 	for first := rank; first < n; first += 1000 * ranks {
 		var words []uint64
@@ -61,7 +61,7 @@ func putShare(s *Set, e *Elements, n, rank uint64, want Result) error {
 			return err
 		}
 		others := make([]Result, len(words))
-		if err := e.FindOrPutBatch(elements, others); err != nil {
+		if err := e.FindOrPutPacked(elements, others, nil); err != nil {
 			return err
 		}
 		for i := range words {

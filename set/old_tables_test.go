@@ -106,7 +106,7 @@ func oldWordTables(t *testing.T, e engine, jobs []rma.Job) {
 
 func oldElementTables(t *testing.T, e engine, jobs []rma.Job) {
 	c := newContention(2, 2)
-	cfg := ElementsConfig{ElementBytes: 12, Capacity: uint64(c.elements) + 1024,
+	cfg := BytesConfig{ElementBytes: 12, Capacity: uint64(c.elements) + 1024,
 		Config: growing(c, lineHomes)}
 	cfg.MaxBytes += cfg.Capacity * 16
 	cfg.Access = e.access()

@@ -12,14 +12,14 @@ import (
 	"github.com/farhash/farhash/internal/core"
 )
 
-// Pairs finds and inserts pairs of words in [Elements] of 16 bytes, one at a time: the nodes of a
+// Pairs finds and inserts pairs of words in [Bytes] of 16 bytes an element, one at a time: the nodes of a
 // graph whose edges are references. It needs a set all of whose memory this process addresses, and
 // takes less than a tenth of the time that FindOrPutRefs takes for one element.
 //
 // A Pairs is for one goroutine; several have one each, of the same set. The set may be used beside
 // them as before: a pair is the element that has the bytes of its two words.
 type Pairs struct {
-	e        *Elements
+	e        *Bytes
 	segments [][]uint64 // of the arenas
 	only     []uint64   // the segment, where there is one
 	rankBits uint
@@ -33,7 +33,7 @@ type Pairs struct {
 
 // NewPairs makes Pairs of a set of 16 bytes an element. A set that was opened by name is refused,
 // and one that has memory which this process does not address.
-func NewPairs(e *Elements) (*Pairs, error) {
+func NewPairs(e *Bytes) (*Pairs, error) {
 	const pairBytes = 16
 	a, t := e.arenas, e.oldest.Load()
 	switch {
@@ -165,7 +165,7 @@ func (p *Pairs) alone(a, b uint64) (Ref, Result, error) {
 	var results [1]Result
 	var refs [1]Ref
 	words := []uint64{a, b}
-	err := p.e.FindOrPutRefs(core.BytesOf(words), results[:], refs[:])
+	err := p.e.FindOrPutPacked(core.BytesOf(words), results[:], refs[:])
 	return refs[0], results[0], err
 }
 

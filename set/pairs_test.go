@@ -16,11 +16,11 @@ import (
 )
 
 // newPairs makes a set of pairs on the only rank of a job.
-func newPairs(t testing.TB, cfg ElementsConfig) (*Elements, *Pairs) {
+func newPairs(t testing.TB, cfg BytesConfig) (*Bytes, *Pairs) {
 	t.Helper()
 	job := local.Single()
 	cfg.ElementBytes = 16
-	e, err := NewElements(context.Background(), job, cfg)
+	e, err := NewBytes(context.Background(), job, cfg)
 	must(t, err)
 	p, err := NewPairs(e)
 	must(t, err)
@@ -37,7 +37,7 @@ func bytesOf(a, b uint64) []byte { return core.BytesOf([]uint64{a, b}) }
 // TestPairs inserts pairs, each several times, into sets that grow and sets that do not. Answers
 // and references agree with a map, and with what batches say of the same elements.
 func TestPairs(t *testing.T) {
-	for name, cfg := range map[string]ElementsConfig{
+	for name, cfg := range map[string]BytesConfig{
 		"fixed":   {Config: Config{Buckets: 1 << 12}, Capacity: 3000},
 		"grows":   {Config: Config{Buckets: 8, MaxBytes: 1 << 20}},
 		"no size": {},
@@ -64,7 +64,7 @@ func TestPairs(t *testing.T) {
 }
 
 // checkPairs compares a set with the pairs that it should have.
-func checkPairs(t *testing.T, e *Elements, p *Pairs, refs map[[2]uint64]Ref) {
+func checkPairs(t *testing.T, e *Bytes, p *Pairs, refs map[[2]uint64]Ref) {
 	t.Helper()
 	n, err := e.Len(t.Context())
 	must(t, err, e.Check(t.Context()))
@@ -77,7 +77,7 @@ func checkPairs(t *testing.T, e *Elements, p *Pairs, refs map[[2]uint64]Ref) {
 		}
 		var r [1]Result
 		var other [1]Ref
-		must(t, e.FindOrPutRefs(bytesOf(k[0], k[1]), r[:], other[:]))
+		must(t, e.FindOrPutPacked(bytesOf(k[0], k[1]), r[:], other[:]))
 		if r[0] != Found || other[0] != ref {
 			t.Fatalf("a batch says %v of pair %v, with reference %d, not %d", r[0], k, other[0],
 				ref)
@@ -90,7 +90,7 @@ func checkPairs(t *testing.T, e *Elements, p *Pairs, refs map[[2]uint64]Ref) {
 func TestPairsTogether(t *testing.T) {
 	const n, goroutines = 4000, 4
 	jobs := ranksOf(t, engineDirect, 2)
-	sets, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64, MaxBytes: 1 << 20},
+	sets, err := newElements(jobs, BytesConfig{Config: Config{Buckets: 64, MaxBytes: 1 << 20},
 		ElementBytes: 16})
 	must(t, err)
 	var refs [goroutines][n]Ref
@@ -136,7 +136,7 @@ func TestPairsRace(t *testing.T) {
 	mark.Need(t)
 	pairLoses.Claim(t)
 	claimsPair.Claim(t)
-	e, p := newPairs(t, ElementsConfig{Config: Config{Buckets: 64}, Capacity: 48})
+	e, p := newPairs(t, BytesConfig{Config: Config{Buckets: 64}, Capacity: 48})
 	var before Ref
 	claimsPair.Intercept(t, func() {
 		if before == 0 {
@@ -159,11 +159,11 @@ func TestPairsRace(t *testing.T) {
 	checkPairs(t, e, p, refs)
 }
 
-func insertBatch(e *Elements) func(a, b uint64) (Ref, Result, error) {
+func insertBatch(e *Bytes) func(a, b uint64) (Ref, Result, error) {
 	return func(a, b uint64) (Ref, Result, error) {
 		var r [1]Result
 		var ref [1]Ref
-		err := e.FindOrPutRefs(bytesOf(a, b), r[:], ref[:])
+		err := e.FindOrPutPacked(bytesOf(a, b), r[:], ref[:])
 		return ref[0], r[0], err
 	}
 }
@@ -172,7 +172,7 @@ func insertBatch(e *Elements) func(a, b uint64) (Ref, Result, error) {
 // removed are used before others, in ascending order.
 func TestPairsCollect(t *testing.T) {
 	const n = 1000
-	e, p := newPairs(t, ElementsConfig{Config: Config{Buckets: 1 << 11}, Capacity: n})
+	e, p := newPairs(t, BytesConfig{Config: Config{Buckets: 1 << 11}, Capacity: n})
 	refs := map[[2]uint64]Ref{}
 	for i := range uint64(n) {
 		ref, _, err := p.FindOrPut(i, ^i)
@@ -211,7 +211,7 @@ func TestPairsCollect(t *testing.T) {
 // TestPairsFull fills a set. After Full, what Collect frees is enough for as many pairs again, and
 // what Pairs hold is of use to others once they are closed.
 func TestPairsFull(t *testing.T) {
-	e, p := newPairs(t, ElementsConfig{Config: Config{Buckets: 512}, Capacity: 64})
+	e, p := newPairs(t, BytesConfig{Config: Config{Buckets: 512}, Capacity: 64})
 	fill := func() (n uint64) {
 		for ; ; n++ {
 			_, r, err := p.FindOrPut(n, n)
@@ -238,7 +238,7 @@ func TestPairsFull(t *testing.T) {
 // and no slot is taken twice. What one leaves is there after the next Collect as well.
 func TestPairsShareFreed(t *testing.T) {
 	const n = 640
-	e, p := newPairs(t, ElementsConfig{Config: Config{Buckets: 2048}, Capacity: n})
+	e, p := newPairs(t, BytesConfig{Config: Config{Buckets: 2048}, Capacity: n})
 	other, err := NewPairs(e)
 	must(t, err)
 	defer other.Close()
@@ -293,7 +293,7 @@ func TestPairsShareFreed(t *testing.T) {
 func TestPairsRefused(t *testing.T) {
 	refuse := func(job rma.Job, bytes int, says string) {
 		t.Helper()
-		e, err := NewElements(t.Context(), job, ElementsConfig{Config: Config{Buckets: 64},
+		e, err := NewBytes(t.Context(), job, BytesConfig{Config: Config{Buckets: 64},
 			ElementBytes: bytes})
 		must(t, err)
 		if _, err := NewPairs(e); err == nil || !strings.Contains(err.Error(), says) {
@@ -303,7 +303,7 @@ func TestPairsRefused(t *testing.T) {
 	}
 	refuse(local.Single(), 24, "a pair has 16 bytes, and an element 24")
 	refuse(local.SingleWith(local.Options{Hidden: true}), 16, "directly addressable")
-	e, p := newPairs(t, ElementsConfig{Config: Config{Buckets: 64}})
+	e, p := newPairs(t, BytesConfig{Config: Config{Buckets: 64}})
 	must(t, e.Close())
 	if _, _, err := p.FindOrPut(1, 2); !errors.Is(err, rma.ErrClosed) {
 		t.Errorf("FindOrPut on a closed set: %v", err)
@@ -314,7 +314,7 @@ func TestPairsRefused(t *testing.T) {
 // a million pairs.
 func BenchmarkPairs(b *testing.B) {
 	for _, n := range []uint64{59_000, 1 << 20} {
-		e, p := newPairs(b, ElementsConfig{Config: Config{Buckets: n * 2}, Capacity: n})
+		e, p := newPairs(b, BytesConfig{Config: Config{Buckets: n * 2}, Capacity: n})
 		refs := make([]Ref, n)
 		for i := range n {
 			ref, _, err := p.FindOrPut(i, i*i)
@@ -336,7 +336,7 @@ func BenchmarkPairs(b *testing.B) {
 			for i := range b.N {
 				k := at(i)
 				words[0], words[1] = k, k*k
-				_ = e.FindOrPutRefs(core.BytesOf(words), r[:], ref[:])
+				_ = e.FindOrPutPacked(core.BytesOf(words), r[:], ref[:])
 			}
 		})
 		b.Run(name+"at", func(b *testing.B) {
@@ -351,7 +351,7 @@ func BenchmarkPairs(b *testing.B) {
 		})
 		b.Run(name+"insert", func(b *testing.B) {
 			for b.Loop() {
-				_, p := newPairs(b, ElementsConfig{Config: Config{Buckets: n * 2}, Capacity: n})
+				_, p := newPairs(b, BytesConfig{Config: Config{Buckets: n * 2}, Capacity: n})
 				for i := range n {
 					_, _, _ = p.FindOrPut(i*i, i)
 				}

@@ -100,7 +100,7 @@ type elementRace struct {
 func (r *elementRace) run(t *testing.T, elements ...[]byte) []Result {
 	t.Helper()
 	jobs := ranksOf(t, engineDirect, 1)
-	sets, err := newElements(jobs, ElementsConfig{ElementBytes: len(elements[0]),
+	sets, err := newElements(jobs, BytesConfig{ElementBytes: len(elements[0]),
 		Config: Config{Buckets: 64, variant: by(kernelPortable)}})
 	must(t, err)
 	r.place.Claim(t)
@@ -117,7 +117,7 @@ func (r *elementRace) run(t *testing.T, elements ...[]byte) []Result {
 	})
 	results := make([]Result, len(elements))
 	if r.batch {
-		must(t, sets[0].FindOrPutBatch(flatten(elements), results))
+		must(t, sets[0].FindOrPutPacked(flatten(elements), results, nil))
 	} else {
 		for i, element := range elements {
 			results[i], err = sets[0].FindOrPut(element)

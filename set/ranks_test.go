@@ -134,22 +134,22 @@ func newSets(jobs []rma.Job, cfg Config) ([]*Set, error) {
 }
 
 // newElements makes a set of elements on every rank.
-func newElements(jobs []rma.Job, cfg ElementsConfig) ([]*Elements, error) {
-	sets := make([]*Elements, len(jobs))
+func newElements(jobs []rma.Job, cfg BytesConfig) ([]*Bytes, error) {
+	sets := make([]*Bytes, len(jobs))
 	err := onAll(len(jobs), func(rank int) (err error) {
-		sets[rank], err = NewElements(context.Background(), jobs[rank], cfg)
+		sets[rank], err = NewBytes(context.Background(), jobs[rank], cfg)
 		return err
 	})
 	return sets, err
 }
 
 // newStrings makes a set of strings on every rank.
-func newStrings(jobs []rma.Job, cfg ElementsConfig) ([]*Strings, error) {
-	cfg.ElementBytes = anyLength
-	sets := make([]*Strings, len(jobs))
+func newStrings(jobs []rma.Job, cfg BytesConfig) ([]*Bytes, error) {
+	cfg.ElementBytes = 0
+	sets := make([]*Bytes, len(jobs))
 	err := onAll(len(jobs), func(rank int) error {
-		sets[rank] = new(Strings)
-		return sets[rank].open(context.Background(), jobs[rank], cfg, nil)
+		sets[rank] = new(Bytes)
+		return sets[rank].open(context.Background(), jobs[rank], cfg)
 	})
 	return sets, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"iter"
 
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/rma"
@@ -28,15 +29,6 @@ func (s *Set) Save(ctx context.Context, path string) error {
 		})
 }
 
-// Save writes the set to a file; see Set.Save.
-func (e *Elements) Save(ctx context.Context, path string) error {
-	return archive.SaveTable(ctx, e.job, path, e.contents(), e.Local(ctx))
-}
-
-func (e *Elements) contents() archive.Contents {
-	return archive.Contents{Kind: "farhash set of elements", ElementBytes: e.size}
-}
-
 // Load inserts the contents of a file that Save has written. A truncated, foreign or corrupt file
 // is refused on every rank, and the set is unchanged. If the set becomes full, the error is a
 // *FullError on one rank at least, and what has been inserted stays. Collective; no other call may
@@ -51,44 +43,56 @@ func (s *Set) Load(ctx context.Context, path string) error {
 	})
 }
 
-// Load inserts the contents of a file that Save has written; see Set.Load.
-func (e *Elements) Load(ctx context.Context, path string) error {
-	return e.load(ctx, path, e.contents(), nil, func(payload []byte) error {
-		return e.FindOrPutBatch(payload, make([]Result, len(payload)/e.size))
-	})
-}
-
-// A record of a saved set of strings is its length, in four bytes, little-endian, and its bytes.
+// A record of a saved set of byte strings is an element; of any length, its length in four bytes,
+// little-endian, and its bytes.
 const lengthBytes = 4
 
-var stringContents = archive.Contents{Kind: "farhash set of strings"}
+func (b *Bytes) contents() archive.Contents {
+	if b.isStrings() {
+		return archive.Contents{Kind: "farhash set of strings"}
+	}
+	return archive.Contents{Kind: "farhash set of elements", ElementBytes: b.size}
+}
 
 // Save writes the set to a file; see Set.Save.
-func (s *Strings) Save(ctx context.Context, path string) error {
-	var record []byte
-	return archive.SaveTable(ctx, s.job, path, stringContents,
-		func(yield func([]byte, error) bool) {
-			for element, err := range s.Local(ctx) {
-				record = binary.LittleEndian.AppendUint32(record[:0], uint32(len(element)))
-				if !yield(append(record, element...), err) || err != nil {
-					return
-				}
+func (b *Bytes) Save(ctx context.Context, path string) error {
+	records := b.Local(ctx)
+	if b.isStrings() {
+		records = withLengths(records)
+	}
+	return archive.SaveTable(ctx, b.job, path, b.contents(), records)
+}
+
+// withLengths puts the length of each element before it.
+func withLengths(elements iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var record []byte
+		for element, err := range elements {
+			record = binary.LittleEndian.AppendUint32(record[:0], uint32(len(element)))
+			if record = append(record, element...); !yield(record, err) || err != nil {
+				return
 			}
-		})
+		}
+	}
 }
 
 // Load inserts the contents of a file that Save has written; see Set.Load.
-func (s *Strings) Load(ctx context.Context, path string) error {
+func (b *Bytes) Load(ctx context.Context, path string) error {
+	if !b.isStrings() {
+		return b.load(ctx, path, b.contents(), nil, func(payload []byte) error {
+			return b.FindOrPutPacked(payload, make([]Result, len(payload)/b.size), nil)
+		})
+	}
 	count := func(_ uint32, payload []byte) (int, error) {
 		elements, err := recordsOf(payload)
 		return len(elements), err
 	}
-	return s.load(ctx, path, stringContents, count, func(payload []byte) error {
+	return b.load(ctx, path, b.contents(), count, func(payload []byte) error {
 		elements, err := recordsOf(payload)
 		if err != nil {
 			return err
 		}
-		return s.FindOrPutBatch(elements, make([]Result, len(elements)))
+		return b.FindOrPutBatch(elements, make([]Result, len(elements)))
 	})
 }
 

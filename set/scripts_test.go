@@ -45,7 +45,7 @@ func endOfSpan(t *testing.T) {
 	cfg := Config{Buckets: 256, Access: rma.OneSided}
 	sets, err := newSets(jobs, cfg)
 	must(t, err)
-	elements, err := newElements(jobs, ElementsConfig{Config: cfg, ElementBytes: 8})
+	elements, err := newElements(jobs, BytesConfig{Config: cfg, ElementBytes: 8})
 	must(t, err)
 	end := uint64(len(sets[0].oldest.Load().spanOf(0).flat))
 	words := wordsWithHomes(2*n, []uint64{end<<32/cfg.Buckets - 1})
@@ -63,7 +63,7 @@ func endOfSpan(t *testing.T) {
 	}
 	results, refs := make([]Result, n), make([]Ref, n)
 	must(t, sets[0].FindOrPutBatch(words[n:], results),
-		elements[0].FindOrPutRefs(bytes, results, refs))
+		elements[0].FindOrPutPacked(bytes, results, refs))
 	for rank := range ranks {
 		for i, word := range words {
 			if there, err := sets[rank].Contains(word); !there || err != nil {
@@ -71,8 +71,8 @@ func endOfSpan(t *testing.T) {
 			}
 		}
 		got := make([]byte, len(bytes))
-		must(t, elements[rank].ContainsBatch(bytes, results),
-			elements[rank].GetBatch(refs, got))
+		must(t, elements[rank].ContainsPacked(bytes, results),
+			elements[rank].GetPacked(refs, got))
 		if slices.Contains(results, NotFound) || string(got) != string(bytes) {
 			t.Errorf("rank %d finds elements %v, and references are those of %x", rank, results,
 				got)
@@ -112,23 +112,23 @@ func runTakenAtOnce(t *testing.T) {
 func collectionThatFails(t *testing.T) {
 	const n = 100
 	jobs := ranksOf(t, engineDirect, 1)
-	sets, err := newElements(jobs, ElementsConfig{ElementBytes: 8, Capacity: n,
+	sets, err := newElements(jobs, BytesConfig{ElementBytes: 8, Capacity: n,
 		Config: Config{Buckets: 4 * scanWords}})
 	must(t, err)
 	e, results := sets[0], make([]Result, n)
-	must(t, e.FindOrPutBatch(numbered(0, n), results))
+	must(t, e.FindOrPutPacked(numbered(0, n), results, nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := e.Collect(ctx, func([]byte) bool { cancel(); return false }); err == nil {
 		t.Fatal("a collection that is cancelled does not fail")
 	}
 	var full *FullError
 	for from := uint64(n); err == nil; from += n {
-		err = e.FindOrPutBatch(numbered(from, n), make([]Result, n))
+		err = e.FindOrPutPacked(numbered(from, n), make([]Result, n), nil)
 	}
 	if !errors.As(err, &full) {
 		t.Fatal(err)
 	}
-	must(t, e.ContainsBatch(numbered(0, n), results), e.Check(t.Context()))
+	must(t, e.ContainsPacked(numbered(0, n), results), e.Check(t.Context()))
 	if slices.Contains(results, NotFound) {
 		t.Errorf("elements are lost: %v", results)
 	}
@@ -154,7 +154,7 @@ func everyMove(t *testing.T) {
 			sets, err := newSets(job, Config{Buckets: 12000})
 			must(t, err, moves(sets[0], n))
 			if runs < 2 || runs > 8 {
-				elements, err := newElements(job, ElementsConfig{ElementBytes: 8,
+				elements, err := newElements(job, BytesConfig{ElementBytes: 8,
 					Config: Config{Buckets: 12000}})
 				must(t, err, movesElements(elements[0], n))
 			}
@@ -181,12 +181,12 @@ func moves(s *Set, n int) error {
 }
 
 // movesElements is the same for elements.
-func movesElements(e *Elements, n int) error {
+func movesElements(e *Bytes, n int) error {
 	all, results := numbered(0, uint64(2*n)), make([]Result, 2*n)
 	ctx := context.Background()
-	err := errors.Join(e.FindOrPutBatch(all, results),
+	err := errors.Join(e.FindOrPutPacked(all, results, nil),
 		e.Collect(ctx, func(element []byte) bool { return element[0]%2 == 0 }),
-		e.ContainsBatch(all, results))
+		e.ContainsPacked(all, results))
 	for i, r := range results {
 		if (r == Found) != (i%2 == 0) {
 			err = errors.Join(err, fmt.Errorf("of %d elements number %d is %v", 2*n, i, r))

@@ -7,8 +7,6 @@ import (
 	"iter"
 	"runtime"
 	"slices"
-	"sync"
-	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
@@ -41,7 +39,7 @@ type Set struct{ anySet }
 // New makes an empty set. Collective: every rank calls it with the same Config.
 func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 	s := new(Set)
-	if err := s.open(ctx, job, ElementsConfig{Config: cfg}, nil); err != nil {
+	if err := s.open(ctx, job, BytesConfig{Config: cfg, words: true}); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -167,7 +165,7 @@ func checkWords(words []uint64) error {
 type WordError uint64
 
 func (e WordError) Error() string {
-	return fmt.Sprintf("set: word %#x has more than 63 bits; use Elements for larger data",
+	return fmt.Sprintf("set: word %#x has more than 63 bits; use Bytes for larger data",
 		uint64(e))
 }
 
@@ -195,308 +193,12 @@ func (s *Set) words(buckets iter.Seq2[stored, error]) iter.Seq2[uint64, error] {
 	}
 }
 
-// Elements is an insert-only set of byte strings of one length, exact: elements
-// are compared whole. It is safe for concurrent use. Collect and Close are not to run
-// beside other calls.
-type Elements struct{ anySet }
-
-// NewElements makes an empty set of elements. Collective: every rank calls it with
-// the same configuration.
-func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Elements, error) {
-	var refusal error
-	if shared, ok := job.(rma.Shared); ok && shared.Attached() && cfg.ElementBytes == 0 {
-		cfg.ElementBytes = cfg.recorded(shared)
-	}
-	if cfg.ElementBytes < 1 || cfg.ElementBytes > MaxElementBytes {
-		refusal = fmt.Errorf("set: ElementBytes must be 1 to %d, not %d",
-			MaxElementBytes, cfg.ElementBytes)
-	}
-	e := new(Elements)
-	if err := e.open(ctx, job, cfg, refusal); err != nil {
-		return nil, err
-	}
-	return e, nil
-}
-
-// FindOrPut finds element or inserts it. The result is Found, Inserted or Full;
-// Full comes with a *FullError. The element must have ElementBytes bytes, and is
-// copied.
-func (e *Elements) FindOrPut(element []byte) (Result, error) {
-	return e.oneElement(element, true)
-}
-
-// FindOrPutBatch is FindOrPut for many elements, which are one after the other
-// in elements: results[i] answers the one at i*ElementBytes. When any result is
-// Full the error is a *FullError and the other results are valid.
-func (e *Elements) FindOrPutBatch(elements []byte, results []Result) error {
-	return e.FindOrPutRefs(elements, results, nil)
-}
-
-// FindOrPutRefs is FindOrPutBatch that also stores in refs[i] the reference of element
-// i, unless its result is Full. refs may be nil.
-func (e *Elements) FindOrPutRefs(elements []byte, results []Result, refs []Ref) error {
-	if refs != nil && len(refs) != len(results) {
-		return fmt.Errorf("set: %d results and %d refs; they must be equally many",
-			len(results), len(refs))
-	}
-	return e.batch(elements, results, refs, true)
-}
-
-// Contains reports whether element is in the set.
-func (e *Elements) Contains(element []byte) (bool, error) {
-	r, err := e.oneElement(element, false)
-	return r == Found, err
-}
-
-// ContainsBatch is Contains for many elements; results are Found and NotFound.
-func (e *Elements) ContainsBatch(elements []byte, results []Result) error {
-	return e.batch(elements, results, nil, false)
-}
-
-func lengthError(bytes, results, size int) error {
-	return fmt.Errorf("set: %s and %s; an element has %s", plural.Of(bytes, "byte"),
-		plural.Of(results, "result"), plural.Of(size, "byte"))
-}
-
-func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert bool) error {
-	if len(elements) != len(results)*e.size {
-		return lengthError(len(elements), len(results), e.size)
-	}
-	return e.fault.Guard(func() error {
-		b := batch{t: e.oldest.Load(), items: e.aligned(elements), results: endsOf(results),
-			refs: refs, insert: insert}
-		return b.run()
-	})
-}
-
-// aligned is elements of one length as words: the same memory where its alignment allows that, a
-// copy where it does not.
-func (its *items) aligned(elements []byte) []uint64 {
-	if len(elements) == 0 {
-		return nil
-	}
-	p := unsafe.Pointer(unsafe.SliceData(elements))
-	if its.size%8 == 0 && uintptr(p)%8 == 0 {
-		return unsafe.Slice((*uint64)(p), len(elements)/8)
-	}
-	n, width := len(elements)/its.size, its.width
-	words := make([]uint64, n*width)
-	for i := range n {
-		copy(core.BytesOf(words[i*width:(i+1)*width]), elements[i*its.size:(i+1)*its.size])
-	}
-	return words
-}
-
-// Get copies the element with the given reference to dst, which has ElementBytes bytes.
-func (e *Elements) Get(ref Ref, dst []byte) error {
-	if !e.arenas.valid(ref) {
-		return refError(ref)
-	}
-	if len(dst) != e.size {
-		return fmt.Errorf("set: dst has %s, an element has %d",
-			plural.Of(len(dst), "byte"), e.size)
-	}
-	if words := e.arenas.words(ref); words != nil && e.fault.Job == nil {
-		copy(dst, core.BytesOf(words))
-		return nil
-	}
-	return e.fault.Guard(func() error {
-		words, err := e.elementAt(ref)
-		copy(dst, core.BytesOf(words))
-		return err
-	})
-}
-
-func refError(ref Ref) error {
-	return fmt.Errorf("set: no element has the reference %#x", uint64(ref))
-}
-
-// GetBatch is Get for many references: it copies the element of refs[i] to dst from
-// i*ElementBytes on.
-func (e *Elements) GetBatch(refs []Ref, dst []byte) error {
-	size := e.size
-	if len(dst) != len(refs)*size {
-		return fmt.Errorf("set: dst has %s for %s; an element has %d",
-			plural.Of(len(dst), "byte"), plural.Of(len(refs), "element"), size)
-	}
-	return e.fault.Guard(func() error {
-		f := fetch{space: e.space, dst: dst, size: size}
-		return f.run(refs)
-	})
-}
-
-// Config is the shape of the set now, as far as this rank knows, with the defaults filled in.
-func (e *Elements) Config() ElementsConfig {
-	cfg := e.config()
-	cfg.Capacity = e.arenas.capacity()
-	return cfg
-}
-
-// All iterates over the elements of the set. The bytes are valid until the loop continues.
-func (e *Elements) All(ctx context.Context) iter.Seq2[[]byte, error] {
-	return e.elements(ctx, e.occupied(ctx, 0, e.job.Size()))
-}
-
-// Local is All for what this rank's part of the table refers to.
-func (e *Elements) Local(ctx context.Context) iter.Seq2[[]byte, error] {
-	return e.elements(ctx, e.local(ctx))
-}
-
-func (e *Elements) elements(ctx context.Context, buckets iter.Seq2[stored, error],
-) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		dst := make([]byte, e.size)
-		for s, err := range buckets {
-			if err == nil {
-				err = e.Get(Ref(s.bucket&refMask), dst)
-			}
-			if !yield(dst, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// Strings is an insert-only set of byte strings of any length from 0 to MaxStringBytes, exact:
-// strings are compared whole. It is safe for concurrent use. Close is not to run beside other
-// calls.
-type Strings struct {
-	anySet
-	ended sync.Pool // of *batch, whose memory others use
-}
-
-// NewStrings makes an empty set of strings, which grows while it is in use. Collective: every rank
-// calls it with the same configuration.
-func NewStrings(ctx context.Context, job rma.Job, cfg Config) (*Strings, error) {
-	s := new(Strings)
-	err := s.open(ctx, job, ElementsConfig{Config: cfg, ElementBytes: anyLength}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// FindOrPut finds element or inserts a copy of it. The result is Found, Inserted or Full; Full
-// comes with a *FullError. An element of more than MaxStringBytes is a [StringError].
-func (s *Strings) FindOrPut(element []byte) (Result, error) { return s.oneElement(element, true) }
-
-// FindOrPutBatch is FindOrPut for many elements, in no particular order: results[i] answers
-// elements[i]. When any result is Full the error is a *FullError and the other results are valid.
-// results must be as long as elements. An element of more than MaxStringBytes is a [StringError],
-// and nothing is inserted then.
-func (s *Strings) FindOrPutBatch(elements [][]byte, results []Result) error {
-	return s.batch(elements, results, nil, true)
-}
-
-// FindOrPutRefs is FindOrPutBatch that also stores in refs[i] the reference of element i, unless
-// its result is Full. refs may be nil.
-func (s *Strings) FindOrPutRefs(elements [][]byte, results []Result, refs []Ref) error {
-	return s.batch(elements, results, refs, true)
-}
-
-// Contains reports whether element is in the set.
-func (s *Strings) Contains(element []byte) (bool, error) {
-	r, err := s.oneElement(element, false)
-	return r == Found, err
-}
-
-// ContainsBatch is Contains for many elements; results are Found and NotFound.
-func (s *Strings) ContainsBatch(elements [][]byte, results []Result) error {
-	return s.batch(elements, results, nil, false)
-}
-
-// Append appends the element with the given reference to dst. A reference that the set has not
-// given is an error, but for a chance of 1 in 2^47.
-func (s *Strings) Append(dst []byte, ref Ref) ([]byte, error) {
-	if !s.arenas.valid(ref) {
-		return dst, refError(ref)
-	}
-	err := s.fault.Guard(func() error {
-		words, err := s.elementAt(ref)
-		switch {
-		case err != nil:
-			return err
-		case !isString(words):
-			return fmt.Errorf("set: at reference %#x is no string, or a damaged one", uint64(ref))
-		}
-		dst = append(dst, stringBytes(words)...)
-		return nil
-	})
-	return dst, err
-}
-
-func (s *Strings) batch(elements [][]byte, results []Result, refs []Ref, insert bool) error {
-	if len(results) != len(elements) || refs != nil && len(refs) != len(elements) {
-		return fmt.Errorf("set: %s, %s and %s; they must be equally many",
-			plural.Of(len(elements), "element"), plural.Of(len(results), "result"),
-			plural.Of(len(refs), "reference"))
-	}
-	b, ok := s.ended.Get().(*batch)
-	if !ok {
-		b = new(batch)
-	}
-	err := b.takeStrings(elements)
-	if err == nil {
-		b.t, b.results, b.refs, b.insert = s.oldest.Load(), endsOf(results), refs, insert
-		b.counts = counts{}
-		err = s.fault.Guard(b.run)
-	}
-	b.t, b.results, b.refs = nil, nil, nil
-	s.ended.Put(b)
-	return err
-}
-
-// StringError says that a string of so many bytes is longer than MaxStringBytes.
-type StringError int
-
-func (e StringError) Error() string {
-	return fmt.Sprintf("set: a string has %d bytes; the longest that a set takes has %d",
-		int(e), MaxStringBytes)
-}
-
-// Config is the shape of the set now, as far as this rank knows, with the defaults filled in.
-func (s *Strings) Config() Config { return s.config().Config }
-
-// Bytes is the memory that the table and the elements of all ranks take now.
-func (s *Strings) Bytes(ctx context.Context) (uint64, error) {
-	grains, err := s.arenas.counter.Sum(ctx, 0)
-	return s.newest().buckets*8 + grains*uint64(s.arenas.grain)*8, err
-}
-
-// All iterates over the strings of the set. The bytes are valid until the loop continues.
-func (s *Strings) All(ctx context.Context) iter.Seq2[[]byte, error] {
-	return s.strings(s.occupied(ctx, 0, s.job.Size()))
-}
-
-// Local is All for what this rank's part of the table refers to.
-func (s *Strings) Local(ctx context.Context) iter.Seq2[[]byte, error] {
-	return s.strings(s.local(ctx))
-}
-
-func (s *Strings) strings(buckets iter.Seq2[stored, error]) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		var element []byte
-		for b, err := range buckets {
-			if element = element[:0]; err == nil {
-				var words []uint64
-				if words, err = s.elementOf(b.bucket); err == nil {
-					element = append(element, stringBytes(words)...)
-				}
-			}
-			if !yield(element, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// anySet is what Set, Elements and Strings have in common.
+// anySet is what Set and Bytes have in common.
 type anySet struct{ *space }
 
-// open makes an empty set, of words if ElementBytes is 0, of strings if it is anyLength. refusal is
-// an error with the configuration, or nil. Collective.
-func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refusal error) error {
-	cfg, err := cfg.agreed(ctx, job, refusal)
+// open makes an empty set. Collective.
+func (s *anySet) open(ctx context.Context, job rma.Job, cfg BytesConfig) error {
+	cfg, err := cfg.agreed(ctx, job)
 	if err != nil {
 		return err
 	}
@@ -504,10 +206,10 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 		mask: ^uint64(0)}, cfg); err != nil {
 		return err
 	}
-	if s.tally, err = newTally(ctx, job); err == nil && cfg.ElementBytes != 0 {
+	if s.tally, err = newTally(ctx, job); err == nil && !cfg.words {
 		s.mask = ^uint64(refMask)
 		room := cfg.arenaRoom(s.tables)
-		if cfg.ElementBytes == anyLength {
+		if cfg.anyLength() {
 			s.begins = []int{0}
 			s.arenas, err = newStringArenas(ctx, job, room)
 		} else {
@@ -575,7 +277,7 @@ func (s *anySet) Len(ctx context.Context) (n uint64, err error) {
 }
 
 // config is the configuration with the buckets of the table that the set has come to.
-func (s *anySet) config() ElementsConfig {
+func (s *anySet) config() BytesConfig {
 	cfg := s.cfg
 	cfg.Buckets = s.newest().buckets
 	return cfg

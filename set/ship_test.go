@@ -38,7 +38,7 @@ func TestShippedContention(t *testing.T) {
 		})
 		t.Run("elements", func(t *testing.T) {
 			c, jobs := newContention(4, 2), ranksOf(t, e, 4)
-			sets, err := newElements(jobs, ElementsConfig{ElementBytes: 20,
+			sets, err := newElements(jobs, BytesConfig{ElementBytes: 20,
 				Capacity: uint64(c.elements) + 2048, // batches and owners hold slots
 				Config: Config{Buckets: uint64(c.elements) * 10 / 9, Depth: 8,
 					Access: rma.Shipped}})
@@ -122,7 +122,7 @@ func TestBadRequests(t *testing.T) {
 		jobs := ranksOf(t, e, 2)
 		sets, err := newSets(jobs, Config{Buckets: 64})
 		must(t, err)
-		elements, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64},
+		elements, err := newElements(jobs, BytesConfig{Config: Config{Buckets: 64},
 			ElementBytes: 16})
 		must(t, err)
 		words := sets[0].oldest.Load()

@@ -46,7 +46,7 @@ func shortElements(t *testing.T, shape Config, width int, part uint64, u tuning)
 		return
 	}
 	job := local.Single()
-	e, err := NewElements(t.Context(), job, ElementsConfig{Config: shape, ElementBytes: 8 * width,
+	e, err := NewBytes(t.Context(), job, BytesConfig{Config: shape, ElementBytes: 8 * width,
 		Capacity: shape.Buckets * 7 / 8})
 	must(t, err)
 	defer func() { must(t, e.Close(), job.Close()) }()
@@ -173,7 +173,7 @@ func TestShortLoseToOthers(t *testing.T) {
 	defer job.Close()
 	lost := uint64(0)
 	for round := 0; round < maxRounds && lost < 50; round++ {
-		e, err := NewElements(t.Context(), job, ElementsConfig{ElementBytes: 8,
+		e, err := NewBytes(t.Context(), job, BytesConfig{ElementBytes: 8,
 			Config: Config{Buckets: buckets}, Capacity: 2 * workers * each})
 		must(t, err)
 		elements, table := []uint64(nil), e.oldest.Load()
@@ -188,7 +188,7 @@ func TestShortLoseToOthers(t *testing.T) {
 			wg.Go(func() {
 				<-start
 				results := make([]Result, each)
-				if err := e.FindOrPutBatch(core.BytesOf(part), results); err != nil {
+				if err := e.FindOrPutPacked(core.BytesOf(part), results, nil); err != nil {
 					t.Error(err)
 				}
 				for i, r := range results {
@@ -202,7 +202,7 @@ func TestShortLoseToOthers(t *testing.T) {
 		wg.Wait()
 		must(t, e.Check(t.Context()))
 		results := make([]Result, len(elements))
-		must(t, e.ContainsBatch(core.BytesOf(elements), results))
+		must(t, e.ContainsPacked(core.BytesOf(elements), results))
 		if i := slices.IndexFunc(results, func(r Result) bool { return r != Found }); i >= 0 {
 			t.Errorf("element %#x is %v", elements[i], results[i])
 		}

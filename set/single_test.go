@@ -80,11 +80,11 @@ type singles interface {
 // TestSingleCalls compares single calls with a map, in tables that grow, that are nearly full and
 // that are full, with elements in any place of memory.
 func TestSingleCalls(t *testing.T) {
-	for _, size := range []int{1, 7, 8, 12, 16, 40, 64, 65, 72, 200, anyLength} {
+	for _, size := range []int{1, 7, 8, 12, 16, 40, 64, 65, 72, 200, 0} {
 		for _, k := range kernels() {
 			for _, grows := range []bool{false, true} {
 				t.Run(fmt.Sprintf("size=%d/%s/grows=%v", size, k, grows), func(t *testing.T) {
-					cfg := ElementsConfig{Config: Config{Buckets: 1 << 10, variant: by(k)},
+					cfg := BytesConfig{Config: Config{Buckets: 1 << 10, variant: by(k)},
 						ElementBytes: size}
 					if grows {
 						cfg.Buckets = 64
@@ -97,12 +97,12 @@ func TestSingleCalls(t *testing.T) {
 	}
 }
 
-func testSingleCalls(t *testing.T, cfg ElementsConfig) {
+func testSingleCalls(t *testing.T, cfg BytesConfig) {
 	jobs := ranksOf(t, engineDirect, 2)
 	var all []singles
 	var check func() error
 	var length func() (uint64, error)
-	if cfg.ElementBytes == anyLength {
+	if cfg.ElementBytes == 0 {
 		sets, err := newStrings(jobs, cfg)
 		must(t, err)
 		all = []singles{sets[0], sets[1]}
@@ -156,7 +156,7 @@ func testSingleCalls(t *testing.T, cfg ElementsConfig) {
 // drawn is an element, the same one now and then, at a place of memory that is not that of a word.
 func drawn(rng *rand.Rand, size int, room []byte) []byte {
 	number := rng.Uint64N(4000)
-	if size == anyLength {
+	if size == 0 {
 		size = int(number*7919) % 90
 	}
 	at := rng.IntN(8)
@@ -173,10 +173,10 @@ func TestSingleAllocatesNothing(t *testing.T) {
 	const calls = 1000
 	job := local.Single()
 	defer job.Close()
-	for _, size := range []int{8, 13, 16, 40, 100, anyLength} {
-		cfg := ElementsConfig{Config: Config{Buckets: 1 << 14}, ElementBytes: size}
+	for _, size := range []int{8, 13, 16, 40, 100, 0} {
+		cfg := BytesConfig{Config: Config{Buckets: 1 << 14}, ElementBytes: size}
 		var s singles
-		if size == anyLength {
+		if size == 0 {
 			all, err := newStrings([]rma.Job{job}, cfg)
 			must(t, err)
 			s, size = all[0], 50
@@ -207,7 +207,7 @@ func TestLanesGiveSlotsBack(t *testing.T) {
 	laneIsDrained.Claim(t)
 	job := local.Single()
 	defer job.Close()
-	elements, err := newElements([]rma.Job{job}, ElementsConfig{ElementBytes: 16, Capacity: 500,
+	elements, err := newElements([]rma.Job{job}, BytesConfig{ElementBytes: 16, Capacity: 500,
 		Config: Config{Buckets: 4096}})
 	must(t, err)
 	for i := range elements[0].arenas.lanes {
@@ -222,7 +222,7 @@ func TestLanesGiveSlotsBack(t *testing.T) {
 	}
 	n := elements[0].arenas.capacity()
 	results := make([]Result, n)
-	must(t, elements[0].FindOrPutBatch(elementsOf(int(n), 16), results))
+	must(t, elements[0].FindOrPutPacked(elementsOf(int(n), 16), results, nil))
 	if r, err := elements[0].FindOrPut(make([]byte, 16)); r != Full || err == nil {
 		t.Errorf("an element more than there are slots: %v, %v", r, err)
 	}
@@ -242,10 +242,10 @@ func elementsOf(n, size int) []byte {
 func TestSinglesAtOnce(t *testing.T) {
 	const goroutines, n = 4, 20_000
 	jobs := ranksOf(t, engineDirect, 2)
-	elements, err := newElements(jobs, ElementsConfig{ElementBytes: 12,
+	elements, err := newElements(jobs, BytesConfig{ElementBytes: 12,
 		Config: Config{Buckets: 64, MaxBytes: 8 << 20}})
 	must(t, err)
-	texts, err := newStrings(jobs, ElementsConfig{Config: Config{Buckets: 64, MaxBytes: 8 << 20}})
+	texts, err := newStrings(jobs, BytesConfig{Config: Config{Buckets: 64, MaxBytes: 8 << 20}})
 	must(t, err)
 	for kind, all := range map[string][]singles{"elements": {elements[0], elements[1]},
 		"strings": {texts[0], texts[1]}} {
@@ -321,7 +321,7 @@ func TestRunsOfLanesGiveRoomBack(t *testing.T) {
 func TestStoredBytes(t *testing.T) {
 	job := local.Single()
 	defer job.Close()
-	elements, err := newElements([]rma.Job{job}, ElementsConfig{ElementBytes: 13,
+	elements, err := newElements([]rma.Job{job}, BytesConfig{ElementBytes: 13,
 		Config: Config{Buckets: 64}})
 	must(t, err)
 	texts, err := newStrings([]rma.Job{job}, smallStrings(1))
@@ -357,7 +357,7 @@ func TestStoredBytes(t *testing.T) {
 // TestSingleAfterClosed: an element is not absent because a closed bucket has it not.
 func TestSingleAfterClosed(t *testing.T) {
 	jobs := ranksOf(t, engineDirect, 1)
-	sets, err := newElements(jobs, ElementsConfig{ElementBytes: 16,
+	sets, err := newElements(jobs, BytesConfig{ElementBytes: 16,
 		Config: Config{Buckets: 64, MaxBytes: 1 << 20}})
 	must(t, err)
 	e, element := sets[0], []byte("sixteen bytes...")
@@ -376,7 +376,7 @@ func TestSingleAfterClosed(t *testing.T) {
 // TestLanesOfSleepers: goroutines that sleep with lanes locked keep nobody waiting.
 func TestLanesOfSleepers(t *testing.T) {
 	jobs := ranksOf(t, engineDirect, 1)
-	sets, err := newElements(jobs, ElementsConfig{ElementBytes: 16, Config: Config{Buckets: 1024}})
+	sets, err := newElements(jobs, BytesConfig{ElementBytes: 16, Config: Config{Buckets: 1024}})
 	must(t, err)
 	a, element := sets[0].arenas, make([]byte, 16)
 	for i := range a.lanes {
@@ -397,7 +397,7 @@ func TestLanesOfSleepers(t *testing.T) {
 func TestLanesKeepCapacity(t *testing.T) {
 	const capacity = 500
 	jobs := ranksOf(t, engineDirect, 3)
-	sets, err := newElements(jobs, ElementsConfig{ElementBytes: 16, Capacity: capacity,
+	sets, err := newElements(jobs, BytesConfig{ElementBytes: 16, Capacity: capacity,
 		Config: Config{Buckets: 4096}})
 	must(t, err)
 	for _, e := range sets[:2] {
@@ -409,5 +409,5 @@ func TestLanesKeepCapacity(t *testing.T) {
 		}
 	}
 	results := make([]Result, capacity)
-	must(t, sets[2].FindOrPutBatch(elementsOf(capacity, 16), results))
+	must(t, sets[2].FindOrPutPacked(elementsOf(capacity, 16), results, nil))
 }

@@ -27,7 +27,7 @@ func withTable(elements bool,
 		if err != nil {
 			return err
 		}
-		e, err := set.NewElements(ctx, job, set.ElementsConfig{
+		e, err := set.NewBytes(ctx, job, set.BytesConfig{
 			Config: set.Config{Buckets: 256}, ElementBytes: spliceBytes})
 		if err != nil {
 			return err

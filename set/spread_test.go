@@ -147,13 +147,13 @@ func TestElementsSpreadLawfully(t *testing.T) {
 	}
 	for _, size := range sizes {
 		newFiller := func(cfg Config, word func(uint64) uint64) (filler, error) {
-			sets, err := newElements(job, ElementsConfig{Config: cfg, ElementBytes: size})
+			sets, err := newElements(job, BytesConfig{Config: cfg, ElementBytes: size})
 			fill := fillBatches(word, func(words []uint64, results []Result) error {
 				buf := make([]byte, size*len(words))
 				for i, word := range words {
 					binary.LittleEndian.PutUint64(buf[size*i+(size-8)/2:], word)
 				}
-				return sets[0].FindOrPutBatch(buf, results)
+				return sets[0].FindOrPutPacked(buf, results, nil)
 			})
 			return func(n int) (*table, error) { return sets[0].oldest.Load(), fill(n) }, err
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // smallStrings has a table that stays as it is, and arenas for little more than the longest string.
-func smallStrings(ranks int) ElementsConfig {
+func smallStrings(ranks int) BytesConfig {
 	cfg := stringsConfig(Config{Buckets: 1 << 12, Depth: 4}, ranks)
 	cfg.Capacity = 1
 	return cfg
@@ -192,7 +192,7 @@ func TestEachStringIsInsertedOnce(t *testing.T) {
 
 // noGrainIsLost: each grain that was handed out belongs to a string or is free, as long as ranks
 // have few free runs.
-func noGrainIsLost(t *testing.T, sets []*Strings) {
+func noGrainIsLost(t *testing.T, sets []*Bytes) {
 	t.Helper()
 	a := sets[0].arenas
 	taken, err := a.counter.Sum(t.Context(), cellTaken)
@@ -540,7 +540,7 @@ func TestReferencesOfStrings(t *testing.T) {
 		if err := sets[0].FindOrPutRefs(want, make([]Result, 4), make([]Ref, 3)); err == nil {
 			t.Errorf("%v: 3 references of 4 strings", e)
 		}
-		n, err := sets[1].Bytes(t.Context())
+		n, err := sets[1].Memory(t.Context())
 		if least := uint64(1<<12*8 + 9*pieceWords); err != nil || n < least || n > least+1<<18 {
 			t.Errorf("%v: the set takes %d bytes, %v", e, n, err)
 		}

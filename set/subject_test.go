@@ -9,6 +9,9 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
+// anyLength, as the bytes of an element, is for a set of elements of any length; 0 is for words.
+const anyLength = -1
+
 // subject is one rank's view of a Set or Elements that holds elements called 0 to
 // 255.
 type subject interface {
@@ -46,7 +49,7 @@ func subjectsOf(jobs []rma.Job, s shape) ([]subject, error) {
 		}
 		return subjects, err
 	}
-	cfg := ElementsConfig{Config: s.cfg, ElementBytes: s.bytes, Capacity: 256}
+	cfg := BytesConfig{Config: s.cfg, ElementBytes: s.bytes, Capacity: 256}
 	sets, err := newElements(jobs, cfg)
 	for i := range sets {
 		subjects[i] = elementSubject{sets[i], s.skewed}
@@ -128,7 +131,7 @@ func (w wordSubject) hash(id int) uint64              { return hashWord(wordOf(i
 func (w wordSubject) id(bucket uint64) (int, error)   { return idOf(bucket &^ occupied) }
 
 type elementSubject struct {
-	e      *Elements
+	e      *Bytes
 	skewed bool
 }
 
@@ -169,14 +172,15 @@ func (s elementSubject) findOrPut(ids []int, single bool) ([]Result, []Ref, erro
 		return results, nil, err
 	}
 	refs := make([]Ref, len(ids))
-	err := s.e.FindOrPutRefs(s.bytesFor(ids), results, refs)
+	err := s.e.FindOrPutPacked(s.bytesFor(ids), results, refs)
 	dst := make([]byte, s.e.oldest.Load().size)
 	for i, id := range ids {
 		if results[i] == Full {
 			continue
 		}
-		if err := s.e.Get(refs[i], dst); err != nil {
-			return nil, nil, err
+		var failed error
+		if dst, failed = s.e.Append(dst[:0], refs[i]); failed != nil {
+			return nil, nil, failed
 		}
 		if string(dst) != string(s.bytesFor(ids[i:i+1])) {
 			return nil, nil, fmt.Errorf("the reference of element %d is that of % x", id, dst)
@@ -192,7 +196,7 @@ func (s elementSubject) contains(ids []int, single bool) ([]Result, error) {
 		results[0] = resultOf(there, err)
 		return results, err
 	}
-	return results, s.e.ContainsBatch(s.bytesFor(ids), results)
+	return results, s.e.ContainsPacked(s.bytesFor(ids), results)
 }
 
 func (s elementSubject) local() ([]int, error) {
@@ -228,12 +232,12 @@ func (s elementSubject) id(bucket uint64) (int, error) {
 	return s.idOf(core.BytesOf(words)[:s.e.oldest.Load().size])
 }
 
-type stringSubject struct{ s *Strings }
+type stringSubject struct{ s *Bytes }
 
 // stringsConfig has room for all strings, and for the longest one in all operations in flight. It
 // has larger tables only if cfg has.
-func stringsConfig(cfg Config, ranks int) ElementsConfig {
-	c := ElementsConfig{Config: cfg, ElementBytes: anyLength,
+func stringsConfig(cfg Config, ranks int) BytesConfig {
+	c := BytesConfig{Config: cfg,
 		Capacity: (1<<20 + defaultDepth*MaxStringBytes) / meanStringBytes}
 	least, line := c, uint64(lineBuckets*ranks)
 	least.Buckets = (cfg.Buckets + line - 1) / line * line

@@ -26,8 +26,8 @@ import (
 // Elements that are equal by == are the same: 0 and -0 are. So are all NaNs, unlike in a Go map.
 // All programs that use the set must have the same type, and the same architecture.
 //
-// A type of up to 63 bits makes a [Set], a longer one of fixed size [Elements] (also a uint64),
-// which keep their size in bytes, and all others [Strings]. Single calls for types of fixed size
+// A type of up to 63 bits makes a [Set], and all others [Bytes], of one length where the type is of
+// fixed size (also a uint64), which keep their size in bytes. Single calls for types of fixed size
 // allocate nothing where the set is in memory that this process addresses. A Typed is safe for
 // concurrent use.
 type Typed[K any] struct {
@@ -35,17 +35,15 @@ type Typed[K any] struct {
 	rooms sync.Pool // of *codec.Room[K]
 	plain int       // bytes of a key whose memory is its word, 0 for others
 
-	words    *Set // one of these
-	elements *Elements
-	strings  *Strings
+	words *Set // one of these
+	bytes *Bytes
 }
 
 // NewTyped makes an empty set of a type. Collective, as New is.
 func NewTyped[K any](ctx context.Context, job rma.Job, cfg Config) (*Typed[K], error) {
 	return makeTyped(cfg,
 		func(cfg Config) (*Set, error) { return New(ctx, job, cfg) },
-		func(cfg ElementsConfig) (*Elements, error) { return NewElements(ctx, job, cfg) },
-		func(cfg Config) (*Strings, error) { return NewStrings(ctx, job, cfg) },
+		func(cfg BytesConfig) (*Bytes, error) { return NewBytes(ctx, job, cfg) },
 		new(Typed[K]))
 }
 
@@ -53,15 +51,13 @@ func NewTyped[K any](ctx context.Context, job rma.Job, cfg Config) (*Typed[K], e
 func OpenTyped[K any](name string, cfg Config, options ...file.Option) (*Typed[K], error) {
 	return makeTyped(cfg,
 		func(cfg Config) (*Set, error) { return Open(name, cfg, options...) },
-		func(cfg ElementsConfig) (*Elements, error) { return OpenElements(name, cfg, options...) },
-		func(cfg Config) (*Strings, error) { return OpenStrings(name, cfg, options...) },
+		func(cfg BytesConfig) (*Bytes, error) { return OpenBytes(name, cfg, options...) },
 		new(Typed[K]))
 }
 
 // makeTyped makes the set for a type.
 func makeTyped[K any](cfg Config, words func(Config) (*Set, error),
-	elements func(ElementsConfig) (*Elements, error), texts func(Config) (*Strings, error),
-	t *Typed[K]) (_ *Typed[K], err error) {
+	bytes func(BytesConfig) (*Bytes, error), t *Typed[K]) (_ *Typed[K], err error) {
 	if t.codec, err = codec.New[K](codec.Key); err != nil {
 		return nil, fmt.Errorf("set: the element: %w", err)
 	}
@@ -69,14 +65,14 @@ func makeTyped[K any](cfg Config, words func(Config) (*Set, error),
 	size, fixed := t.codec.Size()
 	switch {
 	case !fixed:
-		t.strings, err = texts(cfg)
+		t.bytes, err = bytes(BytesConfig{Config: cfg})
 	case t.codec.Bits() <= 63:
 		if t.codec.Plain() {
 			t.plain = size
 		}
 		t.words, err = words(cfg)
 	default:
-		t.elements, err = elements(ElementsConfig{Config: cfg, ElementBytes: size})
+		t.bytes, err = bytes(BytesConfig{Config: cfg, ElementBytes: size})
 	}
 	if err != nil {
 		return nil, err
@@ -130,12 +126,12 @@ func (t *Typed[K]) Contains(key K) (bool, error) {
 
 // one runs one operation on a key that is no word.
 func (t *Typed[K]) one(key *K, insert bool) (Result, error) {
-	if t.strings != nil {
+	if t.bytes.isStrings() {
 		b, err := t.codec.Encode(key, nil)
 		if err != nil {
 			return 0, typeError(err)
 		}
-		return t.strings.oneElement(b, insert)
+		return t.bytes.oneElement(b, insert)
 	}
 	room := t.rooms.Get().(*codec.Room[K]) // what no key writes is zero
 	defer t.rooms.Put(room)
@@ -143,7 +139,7 @@ func (t *Typed[K]) one(key *K, insert bool) (Result, error) {
 	if err != nil {
 		return 0, typeError(err)
 	}
-	return t.elements.oneElement(core.BytesOf(words)[:t.elements.size], insert)
+	return t.bytes.oneElement(core.BytesOf(words)[:t.bytes.size], insert)
 }
 
 // typeError is an error with an element of a type.
@@ -163,7 +159,7 @@ func (t *Typed[K]) ContainsBatch(keys []K, results []Result) error {
 func (t *Typed[K]) batch(keys []K, results []Result, insert bool) error {
 	var words []uint64
 	var packed []byte
-	var texts [][]byte
+	var list [][]byte
 	for i := range keys {
 		if t.words != nil {
 			word, err := t.word(&keys[i])
@@ -178,8 +174,8 @@ func (t *Typed[K]) batch(keys []K, results []Result, insert bool) error {
 		switch {
 		case err != nil:
 			return typeError(err)
-		case t.strings != nil:
-			texts = append(texts, b)
+		case t.bytes.isStrings():
+			list = append(list, b)
 		default:
 			packed = append(packed, b...)
 		}
@@ -187,17 +183,17 @@ func (t *Typed[K]) batch(keys []K, results []Result, insert bool) error {
 	switch {
 	case t.words != nil:
 		return t.words.batch(words, results, insert)
-	case t.strings != nil:
-		return t.strings.batch(texts, results, nil, insert)
+	case t.bytes.isStrings():
+		return t.bytes.list(list, results, nil, insert)
 	}
-	return t.elements.batch(packed, results, nil, insert)
+	return t.bytes.packed(packed, results, nil, insert)
 }
 
 // All iterates over the elements of the set, in no particular order. It ends with the first error.
 // The elements are the caller's.
 func (t *Typed[K]) All(ctx context.Context) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
-		for b, err := range t.bytes(ctx) {
+		for b, err := range t.elements(ctx) {
 			var key K
 			if err == nil {
 				if err = t.codec.Decode(slices.Clone(b), &key); err != nil {
@@ -211,13 +207,10 @@ func (t *Typed[K]) All(ctx context.Context) iter.Seq2[K, error] {
 	}
 }
 
-// bytes iterates over the elements as bytes.
-func (t *Typed[K]) bytes(ctx context.Context) iter.Seq2[[]byte, error] {
-	switch {
-	case t.strings != nil:
-		return t.strings.All(ctx)
-	case t.elements != nil:
-		return t.elements.All(ctx)
+// elements iterates over the elements as bytes.
+func (t *Typed[K]) elements(ctx context.Context) iter.Seq2[[]byte, error] {
+	if t.bytes != nil {
+		return t.bytes.All(ctx)
 	}
 	size, _ := t.codec.Size()
 	return func(yield func([]byte, error) bool) {
@@ -240,11 +233,8 @@ func (t *Typed[K]) Check(ctx context.Context) error { return t.set().Check(ctx) 
 func (t *Typed[K]) Close() error { return t.set().Close() }
 
 func (t *Typed[K]) set() *anySet {
-	switch {
-	case t.words != nil:
+	if t.words != nil {
 		return &t.words.anySet
-	case t.elements != nil:
-		return &t.elements.anySet
 	}
-	return &t.strings.anySet
+	return &t.bytes.anySet
 }

@@ -219,6 +219,6 @@ func BenchmarkTyped(b *testing.B) {
 	ratio.Bench(b, "element", n, func(i uint64) { _, _ = elements.FindOrPut([2]uint64{i, i}) },
 		func(i uint64) {
 			key[0], key[1], key[2] = byte(i), byte(i>>8), byte(i>>16)
-			_, _ = elements.elements.FindOrPut(key)
+			_, _ = elements.bytes.FindOrPut(key)
 		})
 }

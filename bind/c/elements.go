@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"unsafe"
 
 	"github.com/farhash/farhash/set"
@@ -13,7 +14,7 @@ import (
 // elements is a set of byte strings with its handle.
 type elements struct {
 	c *C.fh_handle
-	*set.Elements
+	*set.Bytes
 	bytes int
 	job   *job
 }
@@ -28,14 +29,18 @@ func (e *elements) shut() error {
 	return e.Close()
 }
 
+// errNoLength refuses a set of elements of any length.
+var errNoLength = errArgument("element_bytes is 0; give 1 to %d, or use farhash_strings",
+	set.MaxElementBytes)
+
 // of is the bytes of n elements.
 func (e *elements) of(p unsafe.Pointer, n C.size_t) []byte {
 	return unsafe.Slice((*byte)(p), int(n)*e.bytes)
 }
 
-func readElementsConfig(c *C.farhash_elements_config) (set.ElementsConfig, error) {
+func readElementsConfig(c *C.farhash_elements_config) (set.BytesConfig, error) {
 	if c == nil {
-		return set.ElementsConfig{}, errNull
+		return set.BytesConfig{}, errNull
 	}
 	cfg, err := readSetConfig(&c.set)
 	for _, r := range c.reserved {
@@ -47,7 +52,7 @@ func readElementsConfig(c *C.farhash_elements_config) (set.ElementsConfig, error
 		err = errArgument("element_bytes is %d; give 1 to %d", uint64(c.element_bytes),
 			set.MaxElementBytes)
 	}
-	return set.ElementsConfig{Config: cfg, ElementBytes: int(c.element_bytes),
+	return set.BytesConfig{Config: cfg, ElementBytes: int(c.element_bytes),
 		Capacity: uint64(c.capacity)}, err
 }
 
@@ -56,21 +61,26 @@ func goElementsNew(v C.uint64_t, c *C.farhash_elements_config,
 	out **C.fh_handle) (code C.int) {
 	defer guard(&code)
 	cfg, wrong := readElementsConfig(c)
+	if wrong == nil && cfg.ElementBytes == 0 {
+		wrong = errNoLength
+	}
 	e := &elements{job: jobOf(v)}
 	err := open(e.job, "farhash_elements_new", wrong, out, &everyElements, C.FH_ELEMENTS, e,
 		func(h *C.fh_handle) error {
-			return e.begin(h, func() (*set.Elements, error) {
-				return set.NewElements(context.Background(), e.job, cfg)
+			return e.begin(h, func() (*set.Bytes, error) {
+				return set.NewBytes(context.Background(), e.job, cfg)
 			})
 		})
 	return ended(err, C.FARHASH_ERROR_ARGUMENT)
 }
 
 // begin makes the set by makeSet.
-func (e *elements) begin(h *C.fh_handle, makeSet func() (*set.Elements, error)) (err error) {
+func (e *elements) begin(h *C.fh_handle, makeSet func() (*set.Bytes, error)) (err error) {
 	e.c = h
-	if e.Elements, err = makeSet(); err == nil {
-		e.bytes = e.Config().ElementBytes
+	if e.Bytes, err = makeSet(); err == nil {
+		if e.bytes = e.Config().ElementBytes; e.bytes == 0 {
+			return errors.Join(errNoLength, e.Close())
+		}
 		e.c.bytes = C.uint64_t(e.bytes)
 	}
 	return err
@@ -107,7 +117,7 @@ func goElementsFindOrPutBatch(v C.uint64_t, batch unsafe.Pointer, n C.size_t, r 
 		refs = unsafe.Slice((*set.Ref)(unsafe.Pointer(names)), n)
 	}
 	answers := results(r, n)
-	return endedBatch(answers, e.FindOrPutRefs(e.of(batch, n), answers, refs))
+	return endedBatch(answers, e.FindOrPutPacked(e.of(batch, n), answers, refs))
 }
 
 //export goElementsContainsBatch
@@ -115,14 +125,15 @@ func goElementsContainsBatch(v C.uint64_t, batch unsafe.Pointer, n C.size_t,
 	r *C.uint8_t) (code C.int) {
 	defer guard(&code)
 	e, answers := elementsOf(v), results(r, n)
-	return endedBatch(answers, e.ContainsBatch(e.of(batch, n), answers))
+	return endedBatch(answers, e.ContainsPacked(e.of(batch, n), answers))
 }
 
 //export goElementsGet
 func goElementsGet(v C.uint64_t, ref C.uint64_t, element unsafe.Pointer) (code C.int) {
 	defer guard(&code)
 	e := elementsOf(v)
-	return ended(e.Get(set.Ref(ref), e.of(element, 1)), C.FARHASH_ERROR_ARGUMENT)
+	_, err := e.Append(e.of(element, 1)[:0], set.Ref(ref))
+	return ended(err, C.FARHASH_ERROR_ARGUMENT)
 }
 
 //export goElementsLen

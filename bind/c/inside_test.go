@@ -330,7 +330,7 @@ func TestEveryField(t *testing.T) {
 	e := zero(readElementsConfig)
 	e.set, e.element_bytes, e.capacity = *s, 7, 8
 	gotElements, err := readElementsConfig(e)
-	same(t, gotElements, err, set.ElementsConfig{Config: words, ElementBytes: 7, Capacity: 8})
+	same(t, gotElements, err, set.BytesConfig{Config: words, ElementBytes: 7, Capacity: 8})
 
 	c := zero(readCacheConfig)
 	c.key_size, c.value_size, c.buckets, c.mode, c.retries = 1, 2, 3, 2, -4

@@ -4,6 +4,7 @@ package main
 import "C"
 
 import (
+	"errors"
 	"io/fs"
 
 	"github.com/farhash/farhash/cache"
@@ -127,9 +128,16 @@ func goElementsOpen(path *C.char, c *C.farhash_elements_config, o *C.farhash_ope
 	made := &elements{job: newAlone()}
 	return openNamed(path, o, wrong, out, &everyElements, C.FH_ELEMENTS, made, made.job,
 		func(h *C.fh_handle, name string, options []file.Option) error {
-			return made.begin(h, func() (*set.Elements, error) {
-				return set.OpenElements(name, cfg, options...)
+			if cfg.ElementBytes == 0 { // as in the file
+				options = append(options, file.Existing())
+			}
+			err := made.begin(h, func() (*set.Bytes, error) {
+				return set.OpenBytes(name, cfg, options...)
 			})
+			if cfg.ElementBytes == 0 && errors.Is(err, fs.ErrNotExist) {
+				err = errNoLength
+			}
+			return err
 		})
 }
 
@@ -142,7 +150,11 @@ func goStringsOpen(path *C.char, c *C.farhash_set_config, o *C.farhash_open_opti
 	return openNamed(path, o, wrong, out, &everyStrings, C.FH_STRINGS, made, made.job,
 		func(h *C.fh_handle, name string, options []file.Option) (err error) {
 			made.c = h
-			made.Strings, err = set.OpenStrings(name, cfg, options...)
+			made.Bytes, err = set.OpenBytes(name, set.BytesConfig{Config: cfg}, options...)
+			if err == nil && made.Config().ElementBytes > 0 {
+				err = errors.Join(errArgument("%s has elements of one length; use farhash_elements",
+					name), made.Close())
+			}
 			return err
 		})
 }

@@ -17,7 +17,7 @@ import (
 
 // configs have the fields that messages of Go name. In farhash.h they have the same names,
 // written as in C: MaxMemoryBytes is max_memory_bytes.
-var configs = []any{set.Config{}, set.ElementsConfig{}, cache.Config{}, kv.Config{},
+var configs = []any{set.Config{}, set.BytesConfig{}, cache.Config{}, kv.Config{},
 	index.Config{}, index.Lookups{}}
 
 // otherNames are the names of which that does not hold, and remedies that C does not have.

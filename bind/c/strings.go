@@ -13,7 +13,7 @@ import (
 // stringSet is a set of strings with its handle.
 type stringSet struct {
 	c *C.fh_handle
-	*set.Strings
+	*set.Bytes
 	job *job
 }
 
@@ -59,7 +59,7 @@ func goStringsNew(v C.uint64_t, c *C.farhash_set_config, out **C.fh_handle) (cod
 	err := open(s.job, "farhash_strings_new", wrong, out, &everyStrings, C.FH_STRINGS, s,
 		func(h *C.fh_handle) (err error) {
 			s.c = h
-			s.Strings, err = set.NewStrings(context.Background(), s.job, cfg)
+			s.Bytes, err = set.NewBytes(context.Background(), s.job, set.BytesConfig{Config: cfg})
 			return err
 		})
 	return ended(err, C.FARHASH_ERROR_ARGUMENT)

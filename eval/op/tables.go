@@ -59,13 +59,13 @@ func (s *sample) open(ctx context.Context, elements uint64) (err error) {
 		return err
 	case s.r.strings:
 		cfg.MaxBytes = 2 * (s.buckets*8 + elements*uint64(s.r.elementBytes+16))
-		t, err := set.NewStrings(ctx, job, cfg)
+		t, err := set.NewBytes(ctx, job, set.BytesConfig{Config: cfg})
 		if err != nil {
 			return err
 		}
 		s.table = &stringsTable{set: t, shape: s.r.shape(), batch: perCall, results: results}
 	case s.r.elementBytes > 0:
-		e, err := set.NewElements(ctx, job, set.ElementsConfig{Config: cfg,
+		e, err := set.NewBytes(ctx, job, set.BytesConfig{Config: cfg,
 			ElementBytes: s.r.elementBytes, Capacity: elements})
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (t *setTable) close() error { return t.set.Close() }
 
 // elementsTable is a set of elements.
 type elementsTable struct {
-	set      *set.Elements
+	set      *set.Bytes
 	shape    shape
 	batch    int // elements per call; 0: one at a time
 	elements []byte
@@ -153,7 +153,7 @@ func (t *elementsTable) run(begin, end int) error {
 func (t *elementsTable) batches(elements []byte, batch int) error {
 	for some := range slices.Chunk(elements, batch*t.shape.bytes) {
 		n := len(some) / t.shape.bytes
-		if err := t.set.FindOrPutBatch(some, t.results[:n]); err != nil {
+		if err := t.set.FindOrPutPacked(some, t.results[:n], nil); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func (t *elementsTable) close() error { return t.set.Close() }
 
 // stringsTable is a set of strings.
 type stringsTable struct {
-	set      *set.Strings
+	set      *set.Bytes
 	shape    shape
 	batch    int // strings per call; 0: one at a time
 	elements [][]byte

@@ -165,7 +165,7 @@ func (v *treeSet) readPadded(tasks, states []uint64) (fit bool, err error) {
 			return false, nil
 		}
 		nodes = v.spaces[:len(refs)]
-		if err := v.nodes.GetBatch(refs, bytesOf(nodes)); err != nil {
+		if err := v.nodes.GetPacked(refs, bytesOf(nodes)); err != nil {
 			return false, err
 		}
 	}

@@ -34,7 +34,7 @@ type States struct {
 
 // numbering gives the names of states numbers.
 type numbering struct {
-	numbers *set.Elements // the names, whose references are the numbers; nil if names are numbers
+	numbers *set.Bytes // the names, whose references are the numbers; nil if names are numbers
 	mine    *levelLog     // the numbers of the states in the log
 	first   []uint64      // the numbers of the initial states
 	found   []set.Result
@@ -190,7 +190,7 @@ func (s *States) number(ctx context.Context, failure error) error {
 	}
 	s.arcs = newArcs((s.budget.states - need) / uint64(s.job.Size()))
 	if s.encoding != EncodingElement {
-		s.numbers, err = set.NewElements(ctx, s.job, set.ElementsConfig{ElementBytes: 8,
+		s.numbers, err = set.NewBytes(ctx, s.job, set.BytesConfig{ElementBytes: 8,
 			Config: set.Config{Buckets: buckets, Access: s.opts.Access}})
 		if err != nil {
 			return err
@@ -227,7 +227,7 @@ func (s *States) numberMine() error {
 // lookUp replaces names by numbers. It reports whether one is new.
 func (n *numbering) lookUp(names []uint64) (fresh bool, err error) {
 	n.found = grown(n.found, len(names))
-	err = n.numbers.FindOrPutRefs(bytesOf(slices.Clone(names)), n.found, refsOf(names))
+	err = n.numbers.FindOrPutPacked(bytesOf(slices.Clone(names)), n.found, refsOf(names))
 	return slices.Contains(n.found, set.Inserted), err
 }
 

@@ -129,7 +129,7 @@ func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits i
 		}
 		return v, err
 	}
-	s, err := set.NewElements(ctx, job, set.ElementsConfig{Config: states, ElementBytes: words * 8})
+	s, err := set.NewBytes(ctx, job, set.BytesConfig{Config: states, ElementBytes: words * 8})
 	return &elementSet{s}, err
 }
 
@@ -144,7 +144,7 @@ func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits i
 // takes little more than the bucket of its root.
 type treeSet struct {
 	wordSet // the roots
-	nodes   *set.Elements
+	nodes   *set.Bytes
 
 	words    int    // of a state
 	parts    int    // of a state
@@ -208,7 +208,7 @@ func newTreeSet(ctx context.Context, job rma.Job, roots, nodes set.Config, words
 	if v.s, err = set.New(ctx, job, roots); err != nil {
 		return nil, err
 	}
-	v.nodes, err = set.NewElements(ctx, job, set.ElementsConfig{Config: nodes, ElementBytes: 8})
+	v.nodes, err = set.NewBytes(ctx, job, set.BytesConfig{Config: nodes, ElementBytes: 8})
 	if err != nil {
 		return nil, errors.Join(err, v.s.Close())
 	}
@@ -311,7 +311,7 @@ func (v *treeSet) intern(nodes []uint64) error {
 	if n == 0 {
 		return nil
 	}
-	if err := v.nodes.FindOrPutRefs(bytesOf(v.misses), v.found[:n], v.refs[:n]); err != nil {
+	if err := v.nodes.FindOrPutPacked(bytesOf(v.misses), v.found[:n], v.refs[:n]); err != nil {
 		return err
 	}
 	for i, content := range v.misses {
@@ -345,7 +345,7 @@ func (v *treeSet) load(ctx context.Context, tasks, states []uint64) error {
 				refs[2*i], refs[2*i+1] = set.Ref(pair>>nodeBits), set.Ref(pair&(1<<nodeBits-1))
 			}
 			nodes = v.spaces[:len(refs)]
-			if err := v.nodes.GetBatch(refs, bytesOf(nodes)); err != nil {
+			if err := v.nodes.GetPacked(refs, bytesOf(nodes)); err != nil {
 				return err
 			}
 		}
@@ -412,19 +412,19 @@ func missed(states, generated uint64) float64 {
 }
 
 // elementSet keeps states in arenas: a task is the element's name.
-type elementSet struct{ s *set.Elements }
+type elementSet struct{ s *set.Bytes }
 
 func (v *elementSet) insert(states []uint64, results []set.Result, tasks []uint64) error {
 	// The set stores the names where the tasks are wanted.
-	return v.s.FindOrPutRefs(bytesOf(states), results, refsOf(tasks)[:len(results)])
+	return v.s.FindOrPutPacked(bytesOf(states), results, refsOf(tasks)[:len(results)])
 }
 
 func (v *elementSet) names(states, tasks []uint64) error {
-	return v.s.FindOrPutRefs(bytesOf(states), make([]set.Result, len(tasks)), refsOf(tasks))
+	return v.s.FindOrPutPacked(bytesOf(states), make([]set.Result, len(tasks)), refsOf(tasks))
 }
 
 func (v *elementSet) load(ctx context.Context, tasks, states []uint64) error {
-	return v.s.GetBatch(refsOf(tasks), bytesOf(states))
+	return v.s.GetPacked(refsOf(tasks), bytesOf(states))
 }
 
 // refsOf is tasks as names of elements: a name is a word.
@@ -493,11 +493,11 @@ func (v *wordSet) close() error                    { return v.s.Close() }
 
 // tableBytes is the memory of a set of elements of so many words, or, without any, of words.
 func tableBytes(buckets uint64, words int) uint64 {
-	return set.ElementsConfig{Config: set.Config{Buckets: buckets}, ElementBytes: words * 8}.Bytes()
+	return set.BytesConfig{Config: set.Config{Buckets: buckets}, ElementBytes: words * 8}.Bytes()
 }
 
 // spareSlots is how many slots of each rank an arena has at most beyond its capacity.
-const spareSlots = 129
+const spareSlots = 385
 
 // bytesOf is the memory of words as bytes.
 func bytesOf(words []uint64) []byte {

@@ -39,7 +39,7 @@
 //
 // # Layout
 //
-// A node is two words in a set of 16 bytes an element ([set.Elements]), in memory that this process
+// A node is two words in a set of 16 bytes an element ([set.Bytes]), in memory that this process
 // addresses; [Node] is the reference of the element, plus 2. [set.Pairs] find or insert it.
 //
 //	| value, low bits (28)  | down (36)  |    | value, high bits (4) | right (36) |

@@ -65,7 +65,7 @@ type Store struct {
 	stop     func() // ends what sets signals
 
 	job      rma.Job
-	elements *set.Elements // nil: the store is closed
+	elements *set.Bytes // nil: the store is closed
 	cache    cache
 
 	counted     atomic.Uint64 // nodes in the set, and those that workers may have made since
@@ -126,7 +126,7 @@ func newStore(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	var err error
 	if err = s.cache.open(cacheBytes); err == nil {
-		s.elements, err = set.NewElements(ctx, s.job, elementsConfig(cfg.MaxBytes-cacheBytes*25/16))
+		s.elements, err = set.NewBytes(ctx, s.job, elementsConfig(cfg.MaxBytes-cacheBytes*25/16))
 	}
 	if err == nil {
 		err = s.hire(max(cfg.Goroutines, 1), cfg.eager)
@@ -140,8 +140,8 @@ func newStore(ctx context.Context, cfg Config) (*Store, error) {
 
 // elementsConfig is for a set that takes so many bytes. Its table and arenas take 23 bytes for each
 // bucket, a table beside it while garbage is collected 8, and marks an eighth.
-func elementsConfig(bytes uint64) set.ElementsConfig {
-	cfg := set.ElementsConfig{ElementBytes: 16}
+func elementsConfig(bytes uint64) set.BytesConfig {
+	cfg := set.BytesConfig{ElementBytes: 16}
 	cfg.MaxBytes = min(bytes/32*23, maxNodes*16)
 	for cfg.Buckets = firstBuckets; cfg.Bytes() > cfg.MaxBytes; {
 		cfg.Buckets /= 2

@@ -96,11 +96,11 @@ func TestFullFileSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := set.OpenStrings(filepath.Join(dir, "strings"), set.Config{MaxBytes: 64 << 20})
+	s, err := set.OpenBytes(filepath.Join(dir, "strings"), set.BytesConfig{Config: set.Config{MaxBytes: 64 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := set.OpenElements(filepath.Join(dir, "elements"), set.ElementsConfig{
+	e, err := set.OpenBytes(filepath.Join(dir, "elements"), set.BytesConfig{
 		ElementBytes: 200, Config: set.Config{MaxBytes: 64 << 20}})
 	if err != nil {
 		t.Fatal(err)

@@ -142,13 +142,13 @@ func refillMap(t *testing.T, kills int) {
 	compare("the old one", old)
 }
 
-func openFew(path string) (*set.Elements, error) {
-	return set.OpenElements(path, set.ElementsConfig{ElementBytes: 512, Capacity: 1 << 16,
+func openFew(path string) (*set.Bytes, error) {
+	return set.OpenBytes(path, set.BytesConfig{ElementBytes: 512, Capacity: 1 << 16,
 		Config: set.Config{Buckets: 1 << 17}})
 }
 
-func openFewStrings(path string) (*set.Strings, error) {
-	return set.OpenStrings(path, set.Config{MaxBytes: 256 << 20})
+func openFewStrings(path string) (*set.Bytes, error) {
+	return set.OpenBytes(path, set.BytesConfig{Config: set.Config{MaxBytes: 256 << 20}})
 }
 
 // insertAgain inserts elements that most others have inserted as well.

@@ -57,7 +57,7 @@ var tables = map[string]func(path string) (table, error){
 		}}, nil
 	},
 	"elements": func(path string) (table, error) {
-		s, err := set.OpenElements(path, set.ElementsConfig{ElementBytes: 16,
+		s, err := set.OpenBytes(path, set.BytesConfig{ElementBytes: 16,
 			Config: set.Config{Buckets: 512, MaxBytes: 64 << 20}})
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ var tables = map[string]func(path string) (table, error){
 		return setTable{s, s.FindOrPut}, nil
 	},
 	"strings": func(path string) (table, error) {
-		s, err := set.OpenStrings(path, set.Config{Buckets: 512, MaxBytes: 256 << 20})
+		s, err := set.OpenBytes(path, set.BytesConfig{Config: set.Config{Buckets: 512, MaxBytes: 256 << 20}})
 		if err != nil {
 			return nil, err
 		}

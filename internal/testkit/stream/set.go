@@ -56,23 +56,26 @@ func (o opener) set(grows bool) (table, error) {
 
 func (o opener) elements(grows bool) (table, error) {
 	const sizeBytes = 40
-	s, err := set.NewElements(o.ctx, o.job, set.ElementsConfig{Config: o.setSize(grows),
+	s, err := set.NewBytes(o.ctx, o.job, set.BytesConfig{Config: o.setSize(grows),
 		ElementBytes: sizeBytes, Capacity: buckets})
 	if err != nil {
 		return nil, err
 	}
-	on := func(run func([]byte, []set.Result) error) func([]uint64, []set.Result) error {
-		return func(items []uint64, results []set.Result) error {
-			var all []byte
-			for _, item := range items {
-				all = append(all, keyOf(item, sizeBytes)...)
-			}
-			return run(all, results)
+	list := func(items []uint64) []byte {
+		var all []byte
+		for _, item := range items {
+			all = append(all, keyOf(item, sizeBytes)...)
 		}
+		return all
 	}
 	t := newSetTable(o)
-	t.put, t.contains, t.len = on(s.FindOrPutBatch), on(s.ContainsBatch), s.Len
-	t.walk, t.end = s.Check, s.Close
+	t.put = func(items []uint64, results []set.Result) error {
+		return s.FindOrPutPacked(list(items), results, nil)
+	}
+	t.contains = func(items []uint64, results []set.Result) error {
+		return s.ContainsPacked(list(items), results)
+	}
+	t.len, t.walk, t.end = s.Len, s.Check, s.Close
 	return t, nil
 }
 
@@ -80,7 +83,7 @@ func (o opener) elements(grows bool) (table, error) {
 func (o opener) strings() (table, error) {
 	cfg := o.setSize(true)
 	cfg.MaxBytes = 16 << 20
-	s, err := set.NewStrings(o.ctx, o.job, cfg)
+	s, err := set.NewBytes(o.ctx, o.job, set.BytesConfig{Config: cfg})
 	if err != nil {
 		return nil, err
 	}

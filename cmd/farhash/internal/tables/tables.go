@@ -49,10 +49,8 @@ func openNamed(name string, anyOwner bool) (namedTable, file.Info, error) {
 		table, err = cache.Open(name, cache.Config{}, options...)
 	case "set":
 		table, err = set.Open(name, set.Config{}, options...)
-	case "set of elements":
-		table, err = set.OpenElements(name, set.ElementsConfig{}, options...)
-	case "set of strings":
-		table, err = set.OpenStrings(name, set.Config{}, options...)
+	case "set of bytes":
+		table, err = set.OpenBytes(name, set.BytesConfig{}, options...)
 	default:
 		err = fmt.Errorf("%s: this program knows no %s", info.Path, info.Kind.Name)
 	}

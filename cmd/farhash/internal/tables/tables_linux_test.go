@@ -31,7 +31,8 @@ func TestTables(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := set.OpenStrings(filepath.Join(dir, "lines"), set.Config{MaxBytes: 16 << 20})
+	s, err := set.OpenBytes(filepath.Join(dir, "lines"), set.BytesConfig{
+		Config: set.Config{MaxBytes: 16 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestTables(t *testing.T) {
 	if err != nil || len(lines) != 3 {
 		t.Fatalf("%v: %s%s", err, out, &run.Errors)
 	}
-	for i, want := range []string{"name is a entries", "lines set of strings 1 ",
+	for i, want := range []string{"name is a entries", "lines set of bytes 1 ",
 		"sessions map 2 "} {
 		got := strings.Join(strings.Fields(lines[i]), " ") + " "
 		if !strings.Contains(got, want) {
