@@ -49,7 +49,8 @@ func newExact(ctx context.Context, job rma.Job, cfg *Config) (*exact, error) {
 		shape.MaxBytes = max(shape.MaxBytes, shape.Buckets*(bytesPerBucket+arenaBytes))
 	}
 	var err error
-	if e.set, err = set.NewBytes(ctx, job, set.BytesConfig{Config: shape}); err != nil && e.own != nil {
+	e.set, err = set.NewBytes(ctx, job, set.BytesConfig{Config: shape})
+	if err != nil && e.own != nil {
 		err = errors.Join(err, e.own.Close())
 	}
 	return e, err

@@ -172,7 +172,8 @@ func BenchmarkElements(b *testing.B) {
 				scalar += time.Since(start)
 				start = time.Now()
 				for at := half; at < len(elements); at += benchBatch * size {
-					_ = e.FindOrPutPacked(elements[at:at+benchBatch*size], results[:benchBatch], nil)
+					_ = e.FindOrPutPacked(elements[at:at+benchBatch*size], results[:benchBatch],
+						nil)
 				}
 				batch += time.Since(start)
 			}

@@ -31,7 +31,9 @@ func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
 // changed. The slots of removed elements are used again: of elements of any length by the rank that
 // removes them, where they were adjacent or are long, as it keeps the 1024 longest pieces.
 func (b *Bytes) Collect(ctx context.Context, keep func(element []byte) bool) error {
-	freed, err := b.collectElements(ctx, func(words []uint64) bool { return keep(b.bytesIn(words)) })
+	freed, err := b.collectElements(ctx, func(words []uint64) bool {
+		return keep(b.bytesIn(words))
+	})
 	switch { // only now: no rank reads the old table any more
 	case err != nil:
 		return err

@@ -20,8 +20,9 @@ type Config struct {
 	// MaxBytes is the memory that the set may take on all ranks together. While it grows that is
 	// two tables, and the arenas of elements; a set by name keeps all tables. A set of strings that
 	// has no name takes up to 160 KiB a rank more. 0 means that Buckets are kept where they are
-	// given. Without Buckets, and for elements of any length, it means 0.8 of the memory that the hosts have left,
-	// or a twentieth where the engine takes the memory of a window at once ([rma.Reserves]).
+	// given. Without Buckets, and for elements of any length, it means 0.8 of the memory that the
+	// hosts have left, or a twentieth where the engine takes the memory of a window at once
+	// ([rma.Reserves]).
 	MaxBytes uint64
 	// MayGrow, if it is not nil, decides whether the set takes more memory within MaxBytes, which
 	// it may then share with others. It is told how many bytes the set has on all ranks and comes

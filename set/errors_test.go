@@ -47,7 +47,8 @@ func TestBadConfigs(t *testing.T) {
 	for _, bytes := range []int{-1, MaxElementBytes + 1} {
 		cfg := BytesConfig{Config: Config{Buckets: 64}, ElementBytes: bytes}
 		_, err := newElements(jobs, cfg)
-		fails(t, "the length", err, fmt.Sprintf("must be 1 to 4096, or 0 for any length, not %d", bytes))
+		fails(t, "the length", err,
+			fmt.Sprintf("must be 1 to 4096, or 0 for any length, not %d", bytes))
 	}
 	for _, capacity := range []uint64{1 << 37, math.MaxUint64} {
 		_, err := newElements(jobs, BytesConfig{Config: Config{Buckets: 64}, ElementBytes: 8,
@@ -135,7 +136,8 @@ func badElementCalls(t *testing.T, jobs []rma.Job) {
 	fails(t, "a short element", err, "8 bytes and 1 result; an element has 9 bytes")
 	_, err = s.Contains(nil)
 	fails(t, "no element", err, "0 bytes and 1 result;")
-	fails(t, "a wrong batch", s.FindOrPutPacked(make([]byte, 17), make([]Result, 2), nil), "17 bytes")
+	fails(t, "a wrong batch", s.FindOrPutPacked(make([]byte, 17), make([]Result, 2), nil),
+		"17 bytes")
 	fails(t, "few refs", s.FindOrPutPacked(make([]byte, 18), make([]Result, 2), make([]Ref, 1)),
 		"2 results and 1 refs")
 	_, err = s.Append(nil, 1<<35)

@@ -35,8 +35,8 @@ type States struct {
 // numbering gives the names of states numbers.
 type numbering struct {
 	numbers *set.Bytes // the names, whose references are the numbers; nil if names are numbers
-	mine    *levelLog     // the numbers of the states in the log
-	first   []uint64      // the numbers of the initial states
+	mine    *levelLog  // the numbers of the states in the log
+	first   []uint64   // the numbers of the initial states
 	found   []set.Result
 }
 

@@ -96,7 +96,8 @@ func TestFullFileSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := set.OpenBytes(filepath.Join(dir, "strings"), set.BytesConfig{Config: set.Config{MaxBytes: 64 << 20}})
+	s, err := set.OpenBytes(filepath.Join(dir, "strings"), set.BytesConfig{
+		Config: set.Config{MaxBytes: 64 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

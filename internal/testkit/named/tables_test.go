@@ -65,7 +65,8 @@ var tables = map[string]func(path string) (table, error){
 		return setTable{s, s.FindOrPut}, nil
 	},
 	"strings": func(path string) (table, error) {
-		s, err := set.OpenBytes(path, set.BytesConfig{Config: set.Config{Buckets: 512, MaxBytes: 256 << 20}})
+		s, err := set.OpenBytes(path, set.BytesConfig{
+			Config: set.Config{Buckets: 512, MaxBytes: 256 << 20}})
 		if err != nil {
 			return nil, err
 		}
