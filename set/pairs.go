@@ -12,8 +12,8 @@ import (
 	"github.com/farhash/farhash/internal/core"
 )
 
-// Pairs finds and inserts pairs of words in [Bytes] of 16 bytes, one at a time: the nodes of a graph
-// whose edges are references. It needs a set all of whose memory this process addresses.
+// Pairs finds and inserts pairs of words in [Bytes] of 16 bytes, one at a time: the nodes of a
+// graph whose edges are references. It needs a set all of whose memory this process addresses.
 //
 // A Pairs is for one goroutine; several have one each, of the same set. The set may be used beside
 // them as before: a pair is the element that has the bytes of its two words.
