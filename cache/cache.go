@@ -165,7 +165,31 @@ func (c *Cache) one(k kind, key, value []byte, ttl time.Duration) (outcome, erro
 			return o, err
 		}
 	}
+	if c.keyWords+c.valueWords <= roomWords && c.batches.Any {
+		var room [roomWords]uint64
+		keyWords, valueWords := room[:c.keyWords], room[c.keyWords:][:c.valueWords]
+		if o, ok, err := c.directCopied(k, key, value, keyWords, valueWords, expiry); ok {
+			return o, err
+		}
+	}
 	return c.oneCopied(k, key, value, expiry)
+}
+
+// roomWords is up to how many words of a key and a value single calls copy to the stack.
+const roomWords = 32
+
+// directCopied is direct with copies of a key and a value that are not whole words.
+func (c *Cache) directCopied(k kind, key, value []byte, keyWords, valueWords []uint64,
+	expiry uint64) (o outcome, ok bool, err error) {
+	keys, values := c.keys(key), c.values(value)
+	if keys.pack(keyWords, 0); k == kindPut {
+		values.pack(valueWords, 0)
+	}
+	o, ok, err = c.direct(k, keyWords, valueWords, expiry)
+	if k == kindGet && o.matched {
+		copy(value, core.BytesOf(valueWords))
+	}
+	return o, ok, err
 }
 
 // expiryOf is when a pair expires that is put now.
@@ -190,13 +214,7 @@ func (c *Cache) oneCopied(k kind, key, value []byte, expiry uint64) (o outcome, 
 	b := c.take()
 	defer b.give()
 	b.begin(call{k, c.keys(key), c.values(value), b.result[:], expiries{all: expiry}})
-	if b.keys.pack(b.key, 0); k == kindPut {
-		b.values.pack(b.value, 0)
-	}
-	if o, ok, err := c.direct(k, b.key, b.value, expiry); ok {
-		if k == kindGet && o.matched {
-			copy(value, core.BytesOf(b.value))
-		}
+	if o, ok, err := c.directCopied(k, key, value, b.key, b.value, expiry); ok {
 		return o, err
 	}
 	err = b.Queued(nil)
