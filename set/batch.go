@@ -267,7 +267,7 @@ func (b *batch) stay(err error) error {
 
 // endSingle ends a single call whose search in v has its result in b: it searches the next table,
 // and has the set grow.
-func (b *batch) endSingle(v *span) (Result, error) {
+func (b *batch) endSingle(v *span) (Ref, Result, error) {
 	var err error
 	if b.beyond > 0 {
 		err = b.follow(v.rank)
@@ -276,7 +276,15 @@ func (b *batch) endSingle(v *span) (Result, error) {
 		return b.t.oneQueued(b.items, b.insert)
 	}
 	err = b.ended(err)
-	return Result(b.results[0]), err
+	return b.ref(), Result(b.results[0]), err
+}
+
+// ref is the reference of the only item, 0 if items have none.
+func (b *batch) ref() Ref {
+	if b.refs == nil {
+		return 0
+	}
+	return b.refs[0]
 }
 
 // ended counts the operations of a batch, has the table grow if it is full, and returns the error.

@@ -34,11 +34,20 @@ func NewBytes(ctx context.Context, job rma.Job, cfg BytesConfig) (*Bytes, error)
 // FindOrPut finds element or inserts a copy of it. The result is Found, Inserted or Full; Full
 // comes with a *FullError. An element that is longer than MaxStringBytes is a [StringError], and in
 // a set of one length any other length is an error.
-func (b *Bytes) FindOrPut(element []byte) (Result, error) { return b.oneElement(element, true) }
+func (b *Bytes) FindOrPut(element []byte) (Result, error) {
+	_, r, err := b.oneElement(element, true)
+	return r, err
+}
+
+// FindOrPutRef is FindOrPut that also returns the reference of the element, unless the result is
+// Full.
+func (b *Bytes) FindOrPutRef(element []byte) (Ref, Result, error) {
+	return b.oneElement(element, true)
+}
 
 // Contains reports whether element is in the set.
 func (b *Bytes) Contains(element []byte) (bool, error) {
-	r, err := b.oneElement(element, false)
+	_, r, err := b.oneElement(element, false)
 	return r == Found, err
 }
 

@@ -13,20 +13,20 @@ import (
 )
 
 // oneQueued runs one operation through a queue.
-func (t *table) oneQueued(item []uint64, insert bool) (Result, error) {
+func (t *table) oneQueued(item []uint64, insert bool) (Ref, Result, error) {
 	s, err := t.session()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	b := &s.single
 	b.t, b.items, b.insert, b.counts = t, append(b.items[:0], item...), insert, counts{}
 	b.results[0] = 0
 	err = s.run(b, nil)
 	ended := batch{t: t, insert: insert, counts: b.counts}
-	r := Result(b.results[0])
+	ref, r := b.ref(), Result(b.results[0])
 	b.t = nil
 	t.sessions.Give(s, err != nil)
-	return r, ended.ended(err)
+	return ref, r, ended.ended(err)
 }
 
 // session is a queue with step machines on it, for one call at a time.
@@ -54,6 +54,9 @@ func (sp *space) session() (*session, error) {
 	}
 	s := &session{q: q, probes: make([]probe, depth), slots: core.NewSlots(depth),
 		single: batch{results: make([]end, 1), begins: sp.begins}}
+	if sp.arenas != nil {
+		s.single.refs = make([]Ref, 1)
+	}
 	alloc := func(buf *rma.Buf, words int) {
 		if err == nil {
 			*buf, err = q.Alloc(words)

@@ -142,7 +142,7 @@ func (p *Pairs) inserted(t *table, examined uint64) error {
 	if examined >= longSearch {
 		b := batch{t: t, items: []uint64{0, 0}, results: []end{inserted}, insert: true}
 		b.count(inserted, examined, 0, t.directChunk)
-		_, err := b.endSingle(&t.span)
+		_, _, err := b.endSingle(&t.span)
 		return err
 	}
 	atomic.AddUint64(p.stripe, 1)

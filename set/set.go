@@ -99,7 +99,8 @@ func (s *Set) one(word uint64, insert bool) (Result, error) {
 	home := t.home(hashWord(word))
 	v := t.spanOf(home)
 	if v == nil {
-		return t.oneQueued([]uint64{word}, insert)
+		_, r, err := t.oneQueued([]uint64{word}, insert)
+		return r, err
 	}
 	e, examined, lost := v.search(word|occupied, home-v.first, insert)
 	runtime.KeepAlive(t) // the garbage collector ends its memory
@@ -107,11 +108,13 @@ func (s *Set) one(word uint64, insert bool) (Result, error) {
 	case e <= found && examined <= t.directChunk && lost == 0:
 		return Result(e), nil // a counter would cost more than the lookup
 	case e == unfinished:
-		return t.oneQueued([]uint64{word}, insert)
+		_, r, err := t.oneQueued([]uint64{word}, insert)
+		return r, err
 	case e == beyond || e == full || examined >= longSearch:
 		b := batch{t: t, items: []uint64{word}, results: []end{e}, insert: insert}
 		b.count(e, examined, lost, t.directChunk)
-		return b.endSingle(v)
+		_, r, err := b.endSingle(v)
+		return r, err
 	}
 	t.tally.count(e, examined, lost, t.directChunk)
 	return Result(e), nil
@@ -233,7 +236,7 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg BytesConfig) error {
 }
 
 // searchWords searches in the span of the home, or through a queue if the search cannot end there.
-func (t *table) searchWords(words []uint64, hash uint64, insert bool) (Result, error) {
+func (t *table) searchWords(words []uint64, hash uint64, insert bool) (Ref, Result, error) {
 	home := t.home(hash)
 	v := t.spanOf(home)
 	if v == nil {
@@ -246,18 +249,19 @@ func (t *table) searchWords(words []uint64, hash uint64, insert bool) (Result, e
 	runtime.KeepAlive(t)
 	switch {
 	case err != nil:
-		return 0, err
+		return 0, 0, err
 	case e == unfinished:
 		return t.oneQueued(words, insert)
 	case e == beyond || e == full || search.examined >= longSearch:
-		b := batch{t: t, items: words, begins: t.begins, results: []end{e}, insert: insert}
+		b := batch{t: t, items: words, begins: t.begins, results: []end{e},
+			refs: []Ref{search.ref}, insert: insert}
 		b.count(e, search.examined, search.lost, t.directChunk)
 		b.noSlot = search.held.noSlot
 		return b.endSingle(v)
 	case e == inserted || search.examined > t.directChunk || search.lost > 0:
 		t.tally.count(e, search.examined, search.lost, t.directChunk)
 	}
-	return Result(e), nil
+	return search.ref, Result(e), nil
 }
 
 // Len is the number of words or elements in the set: approximate while others insert, exact

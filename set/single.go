@@ -21,17 +21,17 @@ import (
 const singleLines = 4
 
 // oneElement runs one operation on an element.
-func (s *anySet) oneElement(element []byte, insert bool) (Result, error) {
+func (s *anySet) oneElement(element []byte, insert bool) (Ref, Result, error) {
 	head, hash := uint64(0), uint64(0)
 	switch {
 	case s.isStrings():
 		if len(element) > MaxStringBytes {
-			return 0, StringError(len(element))
+			return 0, 0, StringError(len(element))
 		}
 		head = headOf(element)
 		hash = hashHead(head)
 	case len(element) != s.size:
-		return 0, lengthError(len(element), 1, s.size)
+		return 0, 0, lengthError(len(element), 1, s.size)
 	default:
 		hash = hashBytes(element)
 	}
@@ -42,21 +42,21 @@ func (s *anySet) oneElement(element []byte, insert bool) (Result, error) {
 }
 
 // oneElementGuarded is oneElement in a set whose file can be cut off.
-func (s *anySet) oneElementGuarded(element []byte, head, hash uint64, insert bool) (r Result,
-	err error) {
+func (s *anySet) oneElementGuarded(element []byte, head, hash uint64, insert bool) (ref Ref,
+	r Result, err error) {
 	defer s.fault.Recover(core.CatchFaults(), &err)
 	if err := s.fault.Err(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	return s.oldest.Load().one(element, head, hash, insert)
 }
 
 // one runs one operation on an element: in the first lines, or by the search of a batch.
-func (t *table) one(element []byte, head, hash uint64, insert bool) (Result, error) {
+func (t *table) one(element []byte, head, hash uint64, insert bool) (Ref, Result, error) {
 	if t.single {
-		e := t.oneInLines(element, head, hash, insert)
+		ref, e := t.oneInLines(element, head, hash, insert)
 		if e <= full {
-			return Result(e), nil
+			return ref, Result(e), nil
 		}
 		if e == lostFirst {
 			t.tally.add(&counts{lost: 1})
@@ -71,15 +71,15 @@ func (t *table) one(element []byte, head, hash uint64, insert bool) (Result, err
 		words = append(words, head)
 	}
 	words = appendWords(words, element)
-	r, err := t.searchWords(words, hash, insert)
+	ref, r, err := t.searchWords(words, hash, insert)
 	*room = words
 	t.arenas.rooms.Put(room)
-	return r, err
+	return ref, r, err
 }
 
 // oneInLines searches the first lines from the home on. The end is unfinished, or lostFirst, if
 // that is not enough.
-func (t *table) oneInLines(element []byte, head, hash uint64, insert bool) end {
+func (t *table) oneInLines(element []byte, head, hash uint64, insert bool) (ref Ref, e end) {
 	f := elementFlight{key: fingerprintKey(hash), home: t.home(hash)}
 	examined := uint64(0)
 	for range singleLines {
@@ -89,11 +89,11 @@ func (t *table) oneInLines(element []byte, head, hash uint64, insert bool) end {
 			t.compareLine(&f)
 		}
 		if f.bucket != 0 {
-			if !t.arenas.holds(Ref(f.bucket&refMask), element, head) {
-				return unfinished
+			if ref = Ref(f.bucket & refMask); !t.arenas.holds(ref, element, head) {
+				return 0, unfinished
 			}
 			runtime.KeepAlive(t) // the garbage collector ends its memory
-			return found
+			return ref, found
 		}
 		examined += f.taken
 		if f.taken < lineBuckets {
@@ -104,13 +104,13 @@ func (t *table) oneInLines(element []byte, head, hash uint64, insert bool) end {
 		}
 	}
 	if f.taken == lineBuckets || examined >= t.limit {
-		return unfinished
+		return 0, unfinished
 	}
-	e := unfinished
+	e = unfinished
 	p := &t.flat[f.home+f.taken] // it was read without the occupied bit, and those before it with
 	switch {
 	case insert:
-		e = t.putFirst(p, f.key, element, head)
+		ref, e = t.putFirst(p, f.key, element, head)
 	case atomic.LoadUint64(p) == 0:
 		e = notFound
 	}
@@ -118,31 +118,31 @@ func (t *table) oneInLines(element []byte, head, hash uint64, insert bool) end {
 		t.tally.count(e, examined+1, 0, t.directChunk)
 	}
 	runtime.KeepAlive(t)
-	return e
+	return ref, e
 }
 
 // putFirst stores an element and claims a bucket for it.
-func (t *table) putFirst(p *uint64, key uint64, element []byte, head uint64) end {
+func (t *table) putFirst(p *uint64, key uint64, element []byte, head uint64) (Ref, end) {
 	a, words := t.arenas, t.width
 	if a.strings {
 		words = stringWords(head)
 	}
 	l := a.lane()
 	if l == nil || atomic.LoadUint64(p) != 0 {
-		return l.leave(unfinished)
+		return 0, l.leave(unfinished)
 	}
 	ref, ok, err := l.next(words)
 	if !ok || err != nil {
-		return l.leave(unfinished) // whoever searches again says why
+		return 0, l.leave(unfinished) // whoever searches again says why
 	}
 	a.store(ref, element, head)
 	// mark: a single insertion is about to claim a bucket
 	if !atomic.CompareAndSwapUint64(p, 0, key|uint64(ref)) {
 		// mark: a single insertion loses its bucket
 		l.held.takeBack(ref, words)
-		return l.leave(lostFirst)
+		return 0, l.leave(lostFirst)
 	}
-	return l.leave(inserted)
+	return ref, l.leave(inserted)
 }
 
 // holds reports whether a slot in addressable memory has an element; of strings, one with this

@@ -411,3 +411,31 @@ func TestLanesKeepCapacity(t *testing.T) {
 	results := make([]Result, capacity)
 	must(t, sets[2].FindOrPutPacked(elementsOf(capacity, 16), results, nil))
 }
+
+// TestSingleRefs: a single call gives the reference of its element, however it came to it.
+func TestSingleRefs(t *testing.T) {
+	for e := range engines {
+		for _, size := range []int{16, 0} {
+			cfg := BytesConfig{Config: Config{Buckets: 64, MaxBytes: 1 << 20}, ElementBytes: size}
+			sets, err := newElements(ranksOf(t, e, 2), cfg)
+			must(t, err)
+			refs := map[uint64]Ref{}
+			for i := range uint64(600) {
+				number := i % 300
+				element := binary.LittleEndian.AppendUint64(make([]byte, 8), number)
+				ref, r, err := sets[i%2].FindOrPutRef(element)
+				must(t, err)
+				if known, ok := refs[number]; ok && (r != Found || ref != known) {
+					t.Fatalf("%v: element %d: %v with reference %#x, not %#x", e, number, r, ref,
+						known)
+				}
+				refs[number] = ref
+				got, err := sets[1].Append(nil, ref)
+				must(t, err)
+				if !bytes.Equal(got, element) {
+					t.Fatalf("%v: reference %#x of element %d is that of %x", e, ref, number, got)
+				}
+			}
+		}
+	}
+}

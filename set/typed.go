@@ -131,7 +131,8 @@ func (t *Typed[K]) one(key *K, insert bool) (Result, error) {
 		if err != nil {
 			return 0, typeError(err)
 		}
-		return t.bytes.oneElement(b, insert)
+		_, r, err := t.bytes.oneElement(b, insert)
+		return r, err
 	}
 	room := t.rooms.Get().(*codec.Room[K]) // what no key writes is zero
 	defer t.rooms.Put(room)
@@ -139,7 +140,8 @@ func (t *Typed[K]) one(key *K, insert bool) (Result, error) {
 	if err != nil {
 		return 0, typeError(err)
 	}
-	return t.bytes.oneElement(core.BytesOf(words)[:t.bytes.size], insert)
+	_, r, err := t.bytes.oneElement(core.BytesOf(words)[:t.bytes.size], insert)
+	return r, err
 }
 
 // typeError is an error with an element of a type.
