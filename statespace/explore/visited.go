@@ -493,7 +493,11 @@ func (v *wordSet) close() error                    { return v.s.Close() }
 
 // tableBytes is the memory of a set of elements of so many words, or, without any, of words.
 func tableBytes(buckets uint64, words int) uint64 {
-	return set.BytesConfig{Config: set.Config{Buckets: buckets}, ElementBytes: words * 8}.Bytes()
+	cfg := set.Config{Buckets: buckets}
+	if words == 0 {
+		return cfg.Bytes()
+	}
+	return set.BytesConfig{Config: cfg, ElementBytes: words * 8}.Bytes()
 }
 
 // spareSlots is how many slots of each rank an arena has at most beyond its capacity.
