@@ -203,7 +203,7 @@ func lengthError(bytes, results, size int) error {
 		plural.Of(results, "result"), plural.Of(size, "byte"))
 }
 
-// StringError says that an element of so many bytes is longer than MaxStringBytes.
+// StringError is the length in bytes of an element that is longer than MaxStringBytes.
 type StringError int
 
 func (e StringError) Error() string {

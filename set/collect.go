@@ -28,8 +28,8 @@ func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
 
 // Collect removes every element for which keep returns false; see Set.Collect. References of the
 // other elements remain valid. The bytes given to keep are valid until it returns, and must not be
-// changed. The slots of removed elements are used again: of elements of any length by the rank that
-// removes them, where they were adjacent or are long, as it keeps the 1024 longest pieces.
+// changed. Insertions use the slots of removed elements again. If elements have any length, the
+// rank that removes them does so, and it keeps only the 1024 longest pieces.
 func (b *Bytes) Collect(ctx context.Context, keep func(element []byte) bool) error {
 	freed, err := b.collectElements(ctx, func(words []uint64) bool {
 		return keep(b.bytesIn(words))

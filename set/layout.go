@@ -446,7 +446,7 @@ func hashBytes(b []byte) uint64 {
 	return core.Fold(hash^pi2, pi3)
 }
 
-// hashLong hashes a long element, of which the last word is apart: it may be filled up with zeros.
+// hashLong hashes a long element: its whole words, and its last word, filled up with zeros.
 func hashLong(b []byte, last uint64) uint64 {
 	hash := xxh3.Hash(b)
 	return core.Fold(hash^pi1, last^pi2) ^ hash

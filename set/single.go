@@ -161,7 +161,7 @@ func (a *arenas) holds(ref Ref, element []byte, head uint64) bool {
 	return bytes.Equal(core.BytesOf(slot)[:len(element)], element)
 }
 
-// store writes an element to a slot in addressable memory that nobody else has.
+// store writes an element to a slot that only the caller has, in addressable memory.
 func (a *arenas) store(ref Ref, element []byte, head uint64) {
 	slot := a.words(ref)
 	if a.strings {

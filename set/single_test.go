@@ -229,7 +229,7 @@ func TestLanesGiveSlotsBack(t *testing.T) {
 	noSlotIsLost(t, elements)
 }
 
-// elementsOf are so many different elements one after the other, none of them zero.
+// elementsOf makes n different elements, one after the other. None is all zeros.
 func elementsOf(n, size int) []byte {
 	all := make([]byte, n*size)
 	for i := range n {

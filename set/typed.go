@@ -26,9 +26,9 @@ import (
 // Elements that are equal by == are the same: 0 and -0 are. So are all NaNs, unlike in a Go map.
 // All programs that use the set must have the same type, and the same architecture.
 //
-// A type of up to 63 bits makes a [Set], and all others [Bytes], of one length where the type is of
-// fixed size (also a uint64), which keep their size in bytes. Single calls for types of fixed size
-// allocate nothing where the set is in memory that this process addresses. A Typed is safe for
+// A type of up to 63 bits makes a [Set]; every other type makes [Bytes]. These have one length if
+// the type has a fixed size. Files keep that size (also of a uint64). Single calls allocate nothing
+// for a type of fixed size, if this process addresses the memory of the set. A Typed is safe for
 // concurrent use.
 type Typed[K any] struct {
 	codec *codec.Codec[K]
