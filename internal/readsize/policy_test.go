@@ -66,6 +66,33 @@ func TestProgramme(t *testing.T) {
 	}
 }
 
+// TestOrderedSizes: the one size of an ordered table is the cheapest for keys that are not there,
+// and where the link bounds it, the cheapest that the link has room for.
+func TestOrderedSizes(t *testing.T) {
+	c := edr(8)
+	l := lawsOf(t, .95).OrderedAbsent
+	cheapest := func(most int) int {
+		best := 1
+		for r := 2; r <= most; r++ {
+			if l.ModelReads(r)*c.ReadNs(r) < l.ModelReads(best)*c.ReadNs(best) {
+				best = r
+			}
+		}
+		return best
+	}
+	s, err := NewSizes(c, .95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := cheapest(l.quantile(complete)); s.OrderedUncapped != want || want <= s.Cap {
+		t.Errorf("without the link: %d slots, want %d, more than %d", s.OrderedUncapped, want,
+			s.Cap)
+	}
+	if want := cheapest(s.Cap); s.OrderedCapped != want {
+		t.Errorf("with the link: %d slots, want %d", s.OrderedCapped, want)
+	}
+}
+
 // TestMaxSlots binds all policies.
 func TestMaxSlots(t *testing.T) {
 	c := edr(8)

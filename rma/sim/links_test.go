@@ -47,7 +47,9 @@ func TestCutLink(t *testing.T) {
 			_, err := m.add(1, 0, 1)
 			took := m.NowNs() - begin
 			var lost *sim.LostError
-			if errors.As(err, &lost) != c.lost || c.lost && lost.Died || !c.lost && err != nil {
+			var dead *rma.RankError
+			if errors.As(err, &lost) != c.lost || c.lost && lost.Died || !c.lost && err != nil ||
+				errors.As(err, &dead) {
 				t.Errorf("%s: %v", c.name, err)
 			}
 			if took < c.least || took > c.least+2000 {
@@ -59,6 +61,28 @@ func TestCutLink(t *testing.T) {
 			t.Errorf("%s: %d lost", c.name, r.Lost)
 		}
 	}
+}
+
+// An operation that was lost holds up none of those on its word that follow when the link is back.
+func TestLinkIsBack(t *testing.T) {
+	const back = 100_000
+	opts := sim.Options{Ranks: 2, Faults: sim.Faults{RetryNs: 1000,
+		Cuts: []sim.Cut{{A: 0, B: 1, ToNs: back}}}}
+	mustTogether(t, opts, 1, func(m *member) error {
+		if m.Rank() == 1 {
+			return nil
+		}
+		var lost *sim.LostError
+		if _, err := m.add(1, 0, 1); !errors.As(err, &lost) {
+			t.Errorf("an addition over a link that is cut: %v", err)
+		}
+		m.Sleep(back)
+		seen, err := m.add(1, 0, 1)
+		if seen != 0 {
+			t.Errorf("an addition that was lost has added %d", seen)
+		}
+		return err
+	})
 }
 
 // An operation that was lost does not disturb the one that is made in its place.

@@ -112,3 +112,33 @@ func TestOperationsAreRecycled(t *testing.T) {
 		t.Errorf("%v; %d operations have been made for 16 in flight", err, len(c.pool))
 	}
 }
+
+// What was posted on a queue and not submitted is dropped with it; what was submitted continues.
+func TestClosedQueueSendsNothing(t *testing.T) {
+	_, err := Run(Options{Ranks: 1, View: ViewOwn}, func(job rma.Job) error {
+		w, err := job.NewWindow(t.Context(), rma.Spec{Name: "test", Words: 1})
+		if err != nil {
+			return err
+		}
+		q, err := job.NewQueue(2)
+		if err != nil {
+			return err
+		}
+		q.FetchAdd(w, 0, 0, 1)
+		if err := q.Submit(); err != nil {
+			return err
+		}
+		q.FetchAdd(w, 0, 0, 10)
+		if err := q.Close(); err != nil {
+			return err
+		}
+		job.(*Job).Sleep(20_000)
+		if got := w.Words(0)[0]; got != 1 {
+			t.Errorf("1 was submitted and 10 was not; added was %d", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -75,6 +75,7 @@ var brokenLDD = []change{
 	{68, 4, 2, 68, "a level of a relation is 2"},
 	{76, 4, 0, 76, "the levels of a relation are not sorted"},
 	{60, 4, 0, 0, ""},
+	{88, 8, 5<<48 | 2<<1, 88, "the list of node 4 is not sorted"},
 	{136, 8, 2, 136, "vectors of relation 1 have 1 entries; its levels need 3, or one more"},
 }
 
@@ -86,6 +87,12 @@ var brokenBDD = []change{
 	{8, 4, 1 << 31, 8, "the number of bits of an action label"},
 	{20, 8, 1, 20, "node 1 names a node that is not before it"},
 	{20, 8, 9, 20, "node 1 names a node that is not before it"},
+	{28, 8, 3 << 40, 84, "variable 1 of the initial set is 3 and not 2"},
+	{44, 8, 1 | 3<<40, 36, "the variables of node 2 and below it are not sorted"},
+	{60, 8, 1, 84, "a list of variables is no conjunction"},
+	{68, 8, 4, 68, "the root is node 4, and there are nodes up to 3"},
+	{224, 8, 3, 224, "a relation has a variable of bit 0, and not the other one"},
+	{224, 8, 8, 224, "a diagram has variable 0, which its list of variables has not"},
 }
 
 // TestBroken: what is wrong with a file is said, with its offset.
@@ -123,6 +130,26 @@ func TestBroken(t *testing.T) {
 		if _, err := Read(bytes.NewReader(files.good), int64(end-1)); err == nil ||
 			!strings.Contains(err.Error(), "longer than it may be") {
 			t.Errorf("%s of one byte too many: %v", name, err)
+		}
+	}
+}
+
+// TestBrokenRelation: a relation that writes one integer has vectors that are not sorted, or too
+// long.
+func TestBrokenRelation(t *testing.T) {
+	for says, vectors := range map[string][][]entry{
+		"the list of node 4 is not sorted":      {{{value: 1}}, {{copy: true}}},
+		"vectors of relation 1 have 3 entries;": {{{value: 1}, {value: 2}, {value: 3}}},
+	} {
+		var f lddWriter
+		f.int(1, -1)
+		f.diagram([][]entry{{{value: 0}}})
+		f.int(1)
+		f.int(0, 1, 0)
+		f.diagram(vectors)
+		_, err := Read(&f, 1<<20)
+		if bad := (*FormatError)(nil); !errors.As(err, &bad) || !strings.Contains(bad.Msg, says) {
+			t.Errorf("%v: %v, want %q", vectors, err, says)
 		}
 	}
 }
