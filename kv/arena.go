@@ -67,23 +67,23 @@ type arena struct {
 
 // unitState is what a unit is: the first one of an item of this rank, or a later one.
 //
-//	| use: 15 | member: 10 | class: 4 | state: 2 |        31 bits
+//	| use: 15 | member: 10 | class: 5 | state: 2 |
 //
 // The member is the process that holds it, of a Shared job, and 0 for items that nobody holds.
 type unitState uint32
 
 func newUnitState(use uint64, class int, s itemState) unitState {
-	return unitState(use<<16 | uint64(class)<<2 | uint64(s))
+	return unitState(use<<17 | uint64(class)<<2 | uint64(s))
 }
 
 // heldBy is the state of an item that a member holds.
 func heldBy(member, use uint64, class int) unitState {
-	return newUnitState(use, class, heldItem) | unitState(member<<6)
+	return newUnitState(use, class, heldItem) | unitState(member<<7)
 }
 
-func (u unitState) use() uint64      { return uint64(u >> 16) }
-func (u unitState) member() uint64   { return uint64(u >> 6 & (rma.MaxMembers - 1)) }
-func (u unitState) class() int       { return int(u >> 2 & 15) }
+func (u unitState) use() uint64      { return uint64(u >> 17) }
+func (u unitState) member() uint64   { return uint64(u >> 7 & (rma.MaxMembers - 1)) }
+func (u unitState) class() int       { return int(u >> 2 & (classes - 1)) }
 func (u unitState) state() itemState { return itemState(u & 3) }
 
 // itemState is where an item of this rank is.
@@ -235,16 +235,16 @@ func (a *arena) hold(it item, class int) (item, bool) {
 func (a *arena) divide(class int) (it item, ok bool) {
 	for {
 		unit := a.divided.Load()
-		if unit+1<<class > a.committed.Load() {
+		if unit+classUnits(class) > a.committed.Load() {
 			return item{}, false
 		}
 		if u := a.load(unit); u != 0 {
 			// mark: another call has taken the next units, and not moved the end
-			a.divided.CompareAndSwap(unit, unit+1<<u.class())
+			a.divided.CompareAndSwap(unit, unit+classUnits(u.class()))
 			continue
 		}
 		if a.change(unit, 0, heldBy(a.member, 0, class)) {
-			a.divided.CompareAndSwap(unit, unit+1<<class)
+			a.divided.CompareAndSwap(unit, unit+classUnits(class))
 			return item{number: a.first + unit}, true
 		}
 	}
@@ -263,7 +263,7 @@ func (a *arena) extend(class int) bool {
 	}
 	a.extending.Lock()
 	defer a.extending.Unlock()
-	from, end := a.committed.Load(), a.divided.Load()+1<<class
+	from, end := a.committed.Load(), a.divided.Load()+classUnits(class)
 	if end <= from || a.limited.Load() {
 		return true
 	}
@@ -365,7 +365,7 @@ func (a *arena) inUse(it item) (unitState, bool) {
 // has reports whether the item that a word refers to is in use, as far as this rank knows.
 func (a *arena) has(word uint64) bool {
 	it := itemOf(word)
-	if it.number+1<<classOf(word) > a.divided.Load() {
+	if it.number+classUnits(classOf(word)) > a.divided.Load() {
 		return false
 	}
 	u, inUse := a.inUse(it)
@@ -483,7 +483,7 @@ func (a *arena) adopt(adoptFrom func(member int)) (members int, err error) {
 // first, which the member may not have done for its last one.
 func (a *arena) adoptFrom(member uint64) {
 	if end := a.divided.Load(); end < a.committed.Load() && a.load(end) != 0 {
-		a.divided.CompareAndSwap(end, end+1<<a.load(end).class())
+		a.divided.CompareAndSwap(end, end+classUnits(a.load(end).class()))
 	}
 	for unit := range a.divided.Load() {
 		u := a.load(unit)
@@ -513,7 +513,7 @@ func (a *arena) collectMarked(hash uint64) (some bool, err error) {
 		}
 		if marked && a.recycle(it, u, to) {
 			// mark: an item that another rank has marked is found
-			found += 1 << u.class()
+			found += classUnits(u.class())
 		}
 	}
 	return found > 0, nil

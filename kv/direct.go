@@ -138,7 +138,7 @@ func (m *Map) search(t *table, g *directCall) bool {
 
 // itemIn is the item of a word, nil if it does not exist or is not directly addressable.
 func (m *Map) itemIn(word uint64) []uint64 {
-	at, n := (word&itemMask)*unitWords, uint64(classWords(classOf(word)))
+	at, n := (word&itemMask)*unitWords, uint64(lengths[classOf(word)])
 	items := m.flat
 	if items == nil {
 		rank, off := m.arena.locate(word & itemMask)
@@ -309,7 +309,7 @@ func (m *Map) get(key, dst []byte, onStack bool) (value []byte, v Version, ok bo
 	if word&occupied == 0 && movedFrom(word) < t.gen {
 		return dst, 0, false, nil
 	}
-	at, n := word&itemMask*unitWords, uint64(unitWords)<<classOf(word)
+	at, n := word&itemMask*unitWords, uint64(lengths[classOf(word)])
 	if word&(matchMask|frozen) != matchWord(hash) || at+n > uint64(len(m.flat)) {
 		return m.getUsual(key, dst, onStack)
 	}
@@ -320,19 +320,19 @@ func (m *Map) get(key, dst []byte, onStack bool) (value []byte, v Version, ok bo
 			atomic.LoadUint64(&it[2*unitWords])
 		}
 	}
-	seal, lengths := atomic.LoadUint64(&it[sealWord]), atomic.LoadUint64(&it[lengthWord])
-	begin, size := uint64(headWords+core.WordsOf(len(key))), lengths>>32
-	if begin+(size+7)/8 > n || !hasKey(it, int(uint32(lengths)), key) {
+	sealed := atomic.LoadUint64(&it[sealWord])
+	keySize, size, head, ok := sizesOf(sealed, it)
+	if !ok || !hasKey(it[head:], keySize, key) {
 		return m.getUsual(key, dst, onStack)
 	}
 	// mark: a single get has begun to read an item
-	if value = dst; uint64(cap(dst)-len(dst)) < size {
-		value = slices.Grow(dst, int(size))
+	if value = dst; cap(dst)-len(dst) < size {
+		value = slices.Grow(dst, size)
 	}
-	value = value[:len(dst)+int(size)]
-	loadBytes(value[len(dst):], it[begin:])
+	value = value[:len(dst)+size]
+	loadBytes(value[len(dst):], it[head+core.WordsOf(keySize):])
 	switch {
-	case atomic.LoadUint64(&line[slot]) != word || atomic.LoadUint64(&it[sealWord]) != seal:
+	case atomic.LoadUint64(&line[slot]) != word || atomic.LoadUint64(&it[sealWord]) != sealed:
 		return m.getUsual(key, dst, onStack)
 	case word&removed != 0:
 		return dst, 0, false, nil

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
 // matchMask
-DATA mask<>+0(SB)/8, $0x81ff800000000000
+DATA mask<>+0(SB)/8, $0x80ff800000000000
 GLOBL mask<>(SB), RODATA, $8
 
 // func kernelOthersIn(line *[8]uint64, want uint64) int

@@ -18,8 +18,8 @@ import (
 
 // The word of a slot with a key:
 //
-//	| 1 | frozen | removed | class (4) | fingerprint (10) | use (15) | item (32) |
-//	 63   62       61        60     57   56            47   46    32   31       0
+//	| 1 | frozen | removed | class (5) | fingerprint (9) | use (15) | item (32) |
+//	 63   62       61        60     56   55           47   46    32   31       0
 //
 // While it is frozen it has, in place of the fingerprint, the generation that it moves from.
 //
@@ -30,14 +30,14 @@ const (
 	frozen   = 1 << 62
 	removed  = 1 << 61
 
-	classAt       = 57
-	classes       = 15
+	classAt       = 56
+	classes       = 32
 	fingerprintAt = 47
 	useAt         = 32
 	useMask       = 1<<15 - 1
 	itemMask      = 1<<32 - 1
 
-	fingerprintMask = 1023
+	fingerprintMask = 511
 	// matchMask is the bits that are equal in all words of a key, whatever its item.
 	matchMask = occupied | fingerprintMask<<fingerprintAt
 )
@@ -65,7 +65,7 @@ func thaw(word, hash uint64) uint64 {
 }
 
 // compareFrozen compares the generation that a frozen word moves from with gen: it is -1 for an
-// earlier one, 0 for gen, and 1 for a later one. They differ by less than 512.
+// earlier one, 0 for gen, and 1 for a later one. They differ by less than 256.
 func compareFrozen(word, gen uint64) int {
 	switch d := (word>>fingerprintAt - gen) & fingerprintMask; {
 	case d == 0:
@@ -104,33 +104,78 @@ func newWord(hash uint64, class int, it item) uint64 {
 // item.
 func identity(word uint64) uint64 { return word &^ removed }
 
-func classOf(word uint64) int { return int(word >> classAt & 15) }
+func classOf(word uint64) int { return int(word >> classAt & (classes - 1)) }
 
 // itemOf is the item that a word refers to.
 func itemOf(word uint64) item { return item{word & itemMask, word >> useAt & useMask} }
 
-// An item: | mark | seal | lengths of key and value | key, whole words | value, whole words |.
+// An item: | mark | seal | key, whole words | value, whole words |. The last bits of the seal are
+// the sizes. A long key or item does not fit them: then these bits are 0, and the next word has the
+// sizes of key and value.
+//
+//	| seal (50) | size of the key (8) | bytes of the item after the value (6) |
+//	 63      14   13                6   5                                    0
 const (
-	markWord   = 0
-	sealWord   = 1
-	lengthWord = 2
-	headWords  = 3
+	markWord = 0
+	sealWord = 1
+	sizeWord = 2 // of a long one
+
+	shortHead = 2 // words before the key
+	longHead  = 3
+
+	codeBits     = 14
+	keyAt        = 6
+	maxShortKey  = 255
+	maxRest      = 63
+	maxShortItem = shortClasses * unitWords
 
 	unitWords = 8 // the smallest item
 	lineSlots = 8 // of a cache line, without copies
 )
 
+// shortClasses is how many classes differ by a unit. Each two after them are 1.5 and 2 times as
+// large as the one before both.
+const shortClasses = 16
+
+// lengths is the words of an item, by its class.
+var lengths = func() (words [classes]uint32) {
+	for class := range words {
+		words[class] = uint32(class+1) * unitWords
+		if more := class - shortClasses; more >= 0 {
+			words[class] = uint32(3+more%2) << (more / 2) * (maxShortItem / 2)
+		}
+	}
+	return words
+}()
+
 // classWords is the length of the items of a class.
-func classWords(class int) int { return unitWords << class }
+func classWords(class int) int { return int(lengths[class%classes]) }
+
+// classUnits is classWords in units.
+func classUnits(class int) uint64 { return uint64(lengths[class%classes] / unitWords) }
 
 // classFor is the smallest class whose items hold that many words.
 func classFor(words int) int {
-	return bits.Len(uint((words+unitWords-1)/unitWords - 1))
+	if words <= maxShortItem {
+		return (words - 1) / unitWords
+	}
+	doubled := bits.Len(uint(words-1)) - bits.Len(uint(maxShortItem))
+	half := (words - 1) >> doubled / (maxShortItem / 2) % 2
+	return shortClasses + 2*doubled + half
+}
+
+// headWords is how many words are before the key.
+func headWords(keySize, valueSize int) int {
+	n := shortHead + core.WordsOf(keySize) + core.WordsOf(valueSize)
+	if keySize > maxShortKey || n > maxShortItem {
+		return longHead
+	}
+	return shortHead
 }
 
 // itemWords is how many words an item with such a key and value needs.
 func itemWords(keySize, valueSize int) int {
-	return headWords + core.WordsOf(keySize) + core.WordsOf(valueSize)
+	return headWords(keySize, valueSize) + core.WordsOf(keySize) + core.WordsOf(valueSize)
 }
 
 // pack stores bytes in whole words, padded with zeros, and returns how many.
@@ -153,56 +198,70 @@ func hashOf(key []byte) uint64 {
 	return xxh3.Hash(key)
 }
 
-// seal is the hash that verifies an item: over the words that follow it and the word of the slot.
-func seal(word uint64, it []uint64, n int) uint64 {
-	return xxh3.HashSeed(core.BytesOf(it[lengthWord:n]), identity(word))
+// seal is what verifies an item of n words: the sizes, after a hash of these, of the words that
+// follow and of the word of the slot.
+func seal(word uint64, it []uint64, n int, sizes uint64) uint64 {
+	hash := xxh3.HashSeed(core.BytesOf(it[sealWord+1:n]), identity(word)^sizes)
+	return hash>>codeBits<<codeBits | sizes
 }
 
-// writeItem fills an item for a key and value to which a word refers, and returns its length.
+// writeItem fills an item, all of its words, for a key and value to which a word refers. It returns
+// how many are used.
 func writeItem(it []uint64, word uint64, key, value []byte) int {
+	n, sizes := headWords(len(key), len(value)), uint64(0)
 	it[markWord] = 0
-	it[lengthWord] = uint64(len(key)) | uint64(len(value))<<32
-	n := headWords
+	if n == longHead {
+		it[sizeWord] = uint64(len(key)) | uint64(len(value))<<32
+	} else {
+		rest := 8*(len(it)-n-core.WordsOf(len(key))) - len(value)
+		sizes = uint64(len(key)<<keyAt | rest)
+	}
 	n += pack(it[n:], key)
 	n += pack(it[n:], value)
-	it[sealWord] = seal(word, it, n)
+	it[sealWord] = seal(word, it, n, sizes)
 	return n
 }
 
-// splitLengths splits the word of the lengths, of an item in the given number of words. ok is false
-// if they are impossible.
-func splitLengths(lengths uint64, words int) (keySize, valueSize int, ok bool) {
-	k, v := lengths&0xffffffff, lengths>>32
-	if k > MaxSize || v > MaxSize || itemWords(int(k), int(v)) > words {
-		return 0, 0, false
+// sizesOf is the sizes of the key and value of an item, which has all of its words, and how many
+// words are before the key. ok is false if they are impossible. sealed is the word with the seal.
+func sizesOf(sealed uint64, it []uint64) (keySize, valueSize, head int, ok bool) {
+	if keySize = int(sealed >> keyAt & maxShortKey); keySize > 0 {
+		valueSize = 8*(len(it)-shortHead-core.WordsOf(keySize)) - int(sealed&maxRest)
+		return keySize, valueSize, shortHead, valueSize >= 0 && len(it) <= maxShortItem
 	}
-	return int(k), int(v), true
+	sizes := atomic.LoadUint64(&it[sizeWord])
+	k, v := sizes&0xffffffff, sizes>>32
+	if k > MaxSize || v > MaxSize || headWords(int(k), int(v)) != longHead ||
+		itemWords(int(k), int(v)) > len(it) {
+		return 0, 0, 0, false
+	}
+	return int(k), int(v), longHead, true
 }
 
 // loadItem reads an item as far as the call needs it. same reports whether it has the key of the
 // call; then value is the value of the call, to which a Get appends the value of the item, which
 // is old for an Add. They hold if whole is true, and if the slot has not changed.
 func loadItem(c *Call, it []uint64) (value []byte, old counter, same, whole bool) {
-	seal := atomic.LoadUint64(&it[sealWord])
-	keySize, valueSize, ok := splitLengths(atomic.LoadUint64(&it[lengthWord]), len(it))
+	sealed := atomic.LoadUint64(&it[sealWord])
+	keySize, valueSize, head, ok := sizesOf(sealed, it)
 	if !ok {
 		return nil, counter{}, false, false
 	}
 	// mark: a direct call has begun to read an item
 	value = c.Value
-	switch same = hasKey(it, keySize, c.Key); {
+	switch same = hasKey(it[head:], keySize, c.Key); {
 	case same && c.Kind == Get:
 		at := len(value)
 		value = slices.Grow(value, valueSize)[:at+valueSize]
-		loadBytes(value[at:], it[headWords+core.WordsOf(keySize):])
+		loadBytes(value[at:], it[head+core.WordsOf(keySize):])
 	case same && c.Kind == Add:
 		var number [counterSize]byte
 		if old.size = valueSize; valueSize == counterSize {
-			loadBytes(number[:], it[headWords+core.WordsOf(keySize):])
+			loadBytes(number[:], it[head+core.WordsOf(keySize):])
 			old = counterOf(number[:])
 		}
 	}
-	return value, old, same, atomic.LoadUint64(&it[sealWord]) == seal
+	return value, old, same, atomic.LoadUint64(&it[sealWord]) == sealed
 }
 
 // loadBytes fills to with words that others may write at the same time. It may be any mixture of
@@ -218,13 +277,13 @@ func loadBytes(to []byte, words []uint64) {
 	}
 }
 
-// hasKey reports whether an item with a key of keySize bytes has this key. Others may write it at
-// the same time.
+// hasKey reports whether an item has this key, where it has one of keySize bytes: it begins with
+// the words of that. Others may write it at the same time.
 func hasKey(it []uint64, keySize int, key []byte) bool {
 	if keySize != len(key) {
 		return false
 	}
-	for it = it[headWords:]; len(key) >= 8 && len(it) > 0; it, key = it[1:], key[8:] {
+	for ; len(key) >= 8 && len(it) > 0; it, key = it[1:], key[8:] {
 		if atomic.LoadUint64(&it[0]) != binary.NativeEndian.Uint64(key) {
 			return false
 		}
@@ -277,17 +336,21 @@ func writeCopy(c []uint64, word uint64, key, value []byte) {
 // verify checks the seal of an item as read with the word of its slot. It returns the word, not
 // frozen, and the key and value in the item. ok is false if it is not the item of this word.
 func verify(word uint64, it []uint64) (thawed uint64, key, value []byte, ok bool) {
-	keySize, valueSize, ok := splitLengths(it[lengthWord], len(it))
+	sealed := it[sealWord]
+	keySize, valueSize, head, ok := sizesOf(sealed, it)
 	if !ok {
 		return 0, nil, nil, false
 	}
-	key = core.BytesOf(it[headWords:])[:keySize]
-	value = core.BytesOf(it[headWords+core.WordsOf(keySize):])[:valueSize]
+	key = core.BytesOf(it[head:])[:keySize]
+	value = core.BytesOf(it[head+core.WordsOf(keySize):])[:valueSize]
 	if word&frozen != 0 {
 		word = thaw(word, hashOf(key))
 	}
-	ok = seal(word, it, itemWords(keySize, valueSize)) == it[sealWord]
-	return word, key, value, ok
+	n, sizes := itemWords(keySize, valueSize), uint64(0)
+	if head == shortHead {
+		sizes = sealed & (1<<codeBits - 1)
+	}
+	return word, key, value, seal(word, it, n, sizes) == sealed
 }
 
 // shape is how large a table is, and where:

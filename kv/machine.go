@@ -191,7 +191,7 @@ func (o *op) writeItem(q rma.Queue) bool {
 	}
 	o.written = c.Sum
 	var sum [counterSize]byte
-	n := writeItem(o.here, o.word, c.Key, c.stored(&sum))
+	n := writeItem(o.here[:classWords(class)], o.word, c.Key, c.stored(&sum))
 	rank, off := o.m.arena.locate(itemOf(o.word).number)
 	o.flights = append(o.flights, q.Put(o.here[:n], o.m.items, rank, off))
 	return true

@@ -393,15 +393,15 @@ func (d *directMover) moveSlot(slot *uint64) outcome {
 // readPair reads the key of an item, and the value if slots have copies of such pairs. It returns
 // false if the item is not whole.
 func (d *directMover) readPair(it []uint64) bool {
-	keySize, valueSize, ok := splitLengths(atomic.LoadUint64(&it[lengthWord]), len(it))
+	keySize, valueSize, head, ok := sizesOf(atomic.LoadUint64(&it[sealWord]), it)
 	if !ok {
 		return false
 	}
 	d.key = append(d.key[:0], make([]byte, keySize)...)
-	loadBytes(d.key, it[headWords:])
+	loadBytes(d.key, it[head:])
 	if d.copied = d.m.cfg.Copies && keySize+valueSize <= copySize; d.copied {
 		d.value = append(d.value[:0], make([]byte, valueSize)...)
-		loadBytes(d.value, it[headWords+core.WordsOf(keySize):])
+		loadBytes(d.value, it[head+core.WordsOf(keySize):])
 	}
 	return true
 }
@@ -439,8 +439,8 @@ func (d *directMover) place(word, hash uint64) (there *uint64, mustThaw bool, _ 
 			if it == nil {
 				return nil, false, someLeft
 			}
-			keySize := int(uint32(atomic.LoadUint64(&it[lengthWord])))
-			same := hasKey(it, keySize, d.key)
+			keySize, _, head, ok := sizesOf(atomic.LoadUint64(&it[sealWord]), it)
+			same := ok && hasKey(it[head:], keySize, d.key)
 			if atomic.LoadUint64(there) != seen {
 				continue
 			}

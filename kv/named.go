@@ -9,7 +9,7 @@ import (
 
 // kind is what a file holds whose table is a map. Its layout changes with everything that processes
 // have to do in the same way: the layout of windows, the hash, the protocol.
-var kind = file.Kind{Name: "map", Layout: 2}
+var kind = file.Kind{Name: "map", Layout: 3}
 
 // Open opens the map with a name, or makes it if there is none: any number of processes of this
 // host share it, come and go, and may be killed ([file] has what that guarantees). A name is a

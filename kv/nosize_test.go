@@ -404,7 +404,7 @@ func TestSizes(t *testing.T) {
 			want: Config{Slots: 64, MaxSlots: 64, Bytes: 1 << 20}},
 		{given: Config{MaxBytes: 1}, refused: "MaxBytes must be at least 192, for 8 slots and 64"},
 		{given: Config{MaxBytes: 1 << 20, MaxKey: 1, MaxValue: MaxSize, MaxSlots: 1 << 16},
-			refused: "MaxBytes must be at least 1179648, for 65536 slots and 131072 bytes"},
+			refused: "MaxBytes must be at least 1146880, for 65536 slots and 98304 bytes"},
 		{given: Config{MaxBytes: 1 << 20, Slots: 1 << 16}, refused: "not 1048576"},
 		{given: Config{MaxBytes: 1 << 20, Bytes: 1 << 20}, refused: "at least 1048704"},
 		{given: Config{Bytes: 1 << 20, Slots: 64, MaxSlots: 63}, refused: "MaxSlots must be 0, or"},

@@ -36,7 +36,7 @@ func (a *arena) wanted(class int) int {
 	if a.shared != nil {
 		share = sharedReserveShare
 	}
-	return int(min(maxReserve, a.units/share>>class))
+	return int(min(maxReserve, a.units/share/classUnits(class)))
 }
 
 // put adds an item that the process holds, if there are fewer than wanted.

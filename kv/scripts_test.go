@@ -193,7 +193,8 @@ func getFromReused(t *testing.T) error {
 func (m *Map) wordOf(key []byte) uint64 {
 	g, t := directCall{call: &Call{Key: key}}, m.latest.Load()
 	for m.startAtHome(t, &g); m.search(t, &g) && g.word&occupied != 0; m.nextSlot(t, &g) {
-		if hasKey(m.itemIn(g.word), len(key), key) {
+		it := m.itemIn(g.word)
+		if keySize, _, head, _ := sizesOf(it[sealWord], it); hasKey(it[head:], keySize, key) {
 			return g.word
 		}
 	}

@@ -219,7 +219,7 @@ func TestDamagedItem(t *testing.T) {
 		err := withMap(e, 1, small(false), func(m *Map) error {
 			ctx := context.Background()
 			_, err := m.Put(numbered(1), numbered(2))
-			if err = errors.Join(err, m.cells.Store(ctx, 0, lengthWord, 1<<40)); err != nil {
+			if err = errors.Join(err, m.cells.Store(ctx, 0, sealWord, 1<<40)); err != nil {
 				return err
 			}
 			walked := error(nil)
