@@ -26,8 +26,9 @@ type Config struct {
 	// Bytes is the memory for items, up to 2^38. The share of a rank holds what that rank puts,
 	// and what it puts for others whose batches are shipped. With Auto it may put all of its own
 	// and be shipped all keys of its slots, as each rank measures by itself. An item takes its
-	// key, its value and 24 bytes, rounded up to 64 bytes times a power of two. 0 means what
-	// MaxBytes leaves beside the slots.
+	// key and its value, each rounded up to 8 bytes, and 16 bytes, rounded up to a multiple of 64;
+	// one of more than 1 KiB takes 8 bytes more, rounded up to 1.5, 2, 3, 4, 6 KiB and so on. 0
+	// means what MaxBytes leaves beside the slots.
 	Bytes uint64
 	// MaxBytes is the memory that slots and items may take together, as the map grows. 0 means 0.8
 	// of the memory that the hosts have left, or a twentieth where the engine takes the memory of

@@ -43,7 +43,7 @@
 //     included.
 //   - A put of a new key that finds no room returns a [FullError], and nothing is lost. Keys that
 //     are there still take other values, in maps of at least 64 KiB for each rank.
-//   - A get that another write tears returns a wrong value with a probability of 2^-64, or 2^-54
+//   - A get that another write tears returns a wrong value with a probability of 2^-50, or 2^-54
 //     for copies.
 //
 // # Limits

@@ -40,8 +40,8 @@ func TestClasses(t *testing.T) {
 // TestItemSizes: keys and values of all kinds of sizes come back out of their items, with 16 bytes
 // beside them where the sizes fit the seal. No other sizes are taken for theirs.
 func TestItemSizes(t *testing.T) {
-	sizes := []int{0, 1, 7, 8, 9, 40, 48, 49, 55, 96, 100, 104, 105, 254, 255, 256, 257, 900, 992, 993,
-		1000, 1001, 1008, 1009, 4096, MaxSize}
+	sizes := []int{0, 1, 7, 8, 9, 40, 48, 49, 55, 96, 100, 104, 105, 254, 255, 256, 257, 900, 992,
+		993, 1000, 1001, 1008, 1009, 4096, MaxSize}
 	for _, k := range sizes {
 		for _, v := range sizes {
 			if k == 0 {

@@ -38,8 +38,8 @@ class Map(Pairs, Named):
 
     slots: a key takes one, of 8 bytes, also when it is deleted, until the table moves. With
         max_bytes: to begin with.
-    bytes: memory for keys and values, which take 24 bytes more, rounded up to 64 times
-        a power of two; 0: what max_bytes leaves.
+    bytes: memory for keys and values, which take 16 bytes more, rounded up to a multiple
+        of 64, or to 1.5, 2, 3, 4, 6 KiB and so on; 0: what max_bytes leaves.
     max_key, max_value: the longest key and value, in bytes; 0 is 65536, the most.
     max_bytes: of all ranks together, that the map may take while it grows; 0: 0.8 of the memory
         that the hosts have left (.05 over UCX and MPI), or as slots and bytes say.
