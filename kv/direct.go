@@ -138,7 +138,7 @@ func (m *Map) search(t *table, g *directCall) bool {
 
 // itemIn is the item of a word, nil if it does not exist or is not directly addressable.
 func (m *Map) itemIn(word uint64) []uint64 {
-	at, n := (word&itemMask)*unitWords, uint64(lengths[classOf(word)])
+	at, n := (word&itemMask)*unitWords, uint64(classWords(classOf(word)))
 	items := m.flat
 	if items == nil {
 		rank, off := m.arena.locate(word & itemMask)
@@ -309,7 +309,7 @@ func (m *Map) get(key, dst []byte, onStack bool) (value []byte, v Version, ok bo
 	if word&occupied == 0 && movedFrom(word) < t.gen {
 		return dst, 0, false, nil
 	}
-	at, n := word&itemMask*unitWords, uint64(lengths[classOf(word)])
+	at, n := word&itemMask*unitWords, uint64(classWords(classOf(word)))
 	if word&(matchMask|frozen) != matchWord(hash) || at+n > uint64(len(m.flat)) {
 		return m.getUsual(key, dst, onStack)
 	}

@@ -123,7 +123,7 @@ const (
 	shortHead = 2 // words before the key
 	longHead  = 3
 
-	codeBits     = 14
+	sizesBits    = 14
 	keyAt        = 6
 	maxShortKey  = 255
 	maxRest      = 63
@@ -133,11 +133,11 @@ const (
 	lineSlots = 8 // of a cache line, without copies
 )
 
-// shortClasses is how many classes differ by a unit. Each two after them are 1.5 and 2 times as
-// large as the one before both.
+// shortClasses is how many classes differ by one unit. After them come 1.5 and 2 times the largest
+// of these, then twice as much as both, and so on.
 const shortClasses = 16
 
-// lengths is the words of an item, by its class.
+// lengths has, for each class, how many words its items have.
 var lengths = func() (words [classes]uint32) {
 	for class := range words {
 		words[class] = uint32(class+1) * unitWords
@@ -148,11 +148,11 @@ var lengths = func() (words [classes]uint32) {
 	return words
 }()
 
-// classWords is the length of the items of a class.
-func classWords(class int) int { return int(lengths[class%classes]) }
+// classWords is how many words the items of a class have.
+func classWords(class int) int { return int(lengths[class&(classes-1)]) }
 
-// classUnits is classWords in units.
-func classUnits(class int) uint64 { return uint64(lengths[class%classes] / unitWords) }
+// classUnits is how many units the items of a class have.
+func classUnits(class int) uint64 { return uint64(lengths[class&(classes-1)] / unitWords) }
 
 // classFor is the smallest class whose items hold that many words.
 func classFor(words int) int {
@@ -198,15 +198,15 @@ func hashOf(key []byte) uint64 {
 	return xxh3.Hash(key)
 }
 
-// seal is what verifies an item of n words: the sizes, after a hash of these, of the words that
-// follow and of the word of the slot.
+// seal is the word that verifies an item of n words: a hash of the words after it, of the sizes and
+// of the word of the slot, and then the sizes.
 func seal(word uint64, it []uint64, n int, sizes uint64) uint64 {
 	hash := xxh3.HashSeed(core.BytesOf(it[sealWord+1:n]), identity(word)^sizes)
-	return hash>>codeBits<<codeBits | sizes
+	return hash>>sizesBits<<sizesBits | sizes
 }
 
-// writeItem fills an item, all of its words, for a key and value to which a word refers. It returns
-// how many are used.
+// writeItem writes the item to which a word refers. The slice has all words of its class, and
+// writeItem returns how many of them the key and value need.
 func writeItem(it []uint64, word uint64, key, value []byte) int {
 	n, sizes := headWords(len(key), len(value)), uint64(0)
 	it[markWord] = 0
@@ -222,8 +222,9 @@ func writeItem(it []uint64, word uint64, key, value []byte) int {
 	return n
 }
 
-// sizesOf is the sizes of the key and value of an item, which has all of its words, and how many
-// words are before the key. ok is false if they are impossible. sealed is the word with the seal.
+// sizesOf reads the sizes of key and value, and how many words are before the key. sealed is the
+// word with the seal, and the slice has all words of the class. ok is false if an item of this
+// class cannot have such sizes: another rank was writing it, or it is damaged.
 func sizesOf(sealed uint64, it []uint64) (keySize, valueSize, head int, ok bool) {
 	if keySize = int(sealed >> keyAt & maxShortKey); keySize > 0 {
 		valueSize = 8*(len(it)-shortHead-core.WordsOf(keySize)) - int(sealed&maxRest)
@@ -277,8 +278,8 @@ func loadBytes(to []byte, words []uint64) {
 	}
 }
 
-// hasKey reports whether an item has this key, where it has one of keySize bytes: it begins with
-// the words of that. Others may write it at the same time.
+// hasKey reports whether the key of an item is this one. The item says that its key has keySize
+// bytes, and the words begin with that key. Others may write them at the same time.
 func hasKey(it []uint64, keySize int, key []byte) bool {
 	if keySize != len(key) {
 		return false
@@ -346,11 +347,8 @@ func verify(word uint64, it []uint64) (thawed uint64, key, value []byte, ok bool
 	if word&frozen != 0 {
 		word = thaw(word, hashOf(key))
 	}
-	n, sizes := itemWords(keySize, valueSize), uint64(0)
-	if head == shortHead {
-		sizes = sealed & (1<<codeBits - 1)
-	}
-	return word, key, value, seal(word, it, n, sizes) == sealed
+	sizes := sealed & (1<<sizesBits - 1)
+	return word, key, value, seal(word, it, itemWords(keySize, valueSize), sizes) == sealed
 }
 
 // shape is how large a table is, and where:

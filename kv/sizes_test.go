@@ -37,8 +37,9 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestItemSizes: keys and values of all kinds of sizes come back out of their items, with 16 bytes
-// beside them where the sizes fit the seal. No other sizes are taken for theirs.
+// TestItemSizes: an item gives back the key and value that were written to it, for sizes of all
+// kinds, and has a head of 16 bytes if the sizes fit beside the seal. An item is refused if one bit
+// of its seal or sizes has changed.
 func TestItemSizes(t *testing.T) {
 	sizes := []int{0, 1, 7, 8, 9, 40, 48, 49, 55, 96, 100, 104, 105, 254, 255, 256, 257, 900, 992,
 		993, 1000, 1001, 1008, 1009, 4096, MaxSize}
@@ -62,10 +63,10 @@ func TestItemSizes(t *testing.T) {
 			if short := k <= 255 && n <= 128; short != (n == 2+(k+7)/8+(v+7)/8) {
 				t.Fatalf("%d and %d bytes take %d words", k, v, n)
 			}
-			for bit := range 64 { // of the seal and the sizes
+			for bit := range 64 {
 				it[sealWord] ^= 1 << bit
 				if _, _, _, ok := verify(word, it); ok {
-					t.Fatalf("%d and %d bytes: the seal is not that, by bit %d", k, v, bit)
+					t.Fatalf("%d and %d bytes: taken though bit %d has changed", k, v, bit)
 				}
 				it[sealWord] ^= 1 << bit
 			}
@@ -73,13 +74,14 @@ func TestItemSizes(t *testing.T) {
 	}
 }
 
-// TestTornSizes: whatever a torn item says of its sizes, they are within it or refused.
+// TestTornSizes: if another rank is writing an item, its sizes can be anything. sizesOf refuses
+// those that do not fit the item.
 func TestTornSizes(t *testing.T) {
 	for class := range classes {
 		it := make([]uint64, classWords(class))
 		for _, long := range []uint64{0, 1, 1 | 1<<32, 9 << 32, 256, 1 << 31, 1<<32 - 1, MaxSize,
 			MaxSize | MaxSize<<32, MaxSize << 32, 5 | 1100<<32, 8 | 40<<32} {
-			for sealed := range uint64(1 << codeBits) {
+			for sealed := range uint64(1 << sizesBits) {
 				it[sealWord], it[sizeWord] = sealed, long
 				key, value, head, ok := sizesOf(sealed, it)
 				if end := head + (key+7)/8 + (value+7)/8; ok && (value < 0 || end > len(it)) {

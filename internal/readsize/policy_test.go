@@ -66,8 +66,8 @@ func TestProgramme(t *testing.T) {
 	}
 }
 
-// TestOrderedSizes: the one size of an ordered table is the cheapest for keys that are not there,
-// and where the link bounds it, the cheapest that the link has room for.
+// TestOrderedSizes: NewSizes gives an ordered table the read size at which a search for a key that
+// is not there takes least time, once of all sizes and once of those for which the link has room.
 func TestOrderedSizes(t *testing.T) {
 	c := edr(8)
 	l := lawsOf(t, .95).OrderedAbsent
