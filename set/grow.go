@@ -191,6 +191,7 @@ type progress struct {
 	known   int             // ranks, from the own one on, all of whose pieces have moved
 	pending []int           // pieces of the next rank that had not when this rank last looked
 	left    map[[2]int]bool // rank and piece: it cannot move, as memory is lost
+	stays   bool            // a piece stays in this table for good, as memory is lost
 }
 
 // raise has the table come to a state, unless it is in a later one.
@@ -208,7 +209,16 @@ func (p *progress) leave(rank, piece int) {
 		p.left = map[[2]int]bool{}
 	}
 	p.left[[2]int{rank, piece}] = true
+	p.stays = true
 	p.raise(growthLost)
+}
+
+// hasMoved reports, when no piece is left that can move, whether all have. The state does not tell:
+// another call may have gone on from growthLost since.
+func (p *progress) hasMoved() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.stays
 }
 
 // preparation is how much memory the table after this one has, as far as this rank knows.
@@ -308,6 +318,7 @@ func (t *table) claim(far bool) (rank, piece int, ok bool, err error) {
 			p.pending, err = t.marks.unmoved(p.pending, rank, t.piecesPerRank(), t.gen)
 			if err != nil && ignoreLost(err) == nil {
 				// mark: what a lost rank has of a table cannot move
+				p.stays = true
 				p.raise(growthLost)
 				err = nil
 			}
@@ -493,18 +504,8 @@ func (t *table) help(n uint64, far bool) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if !ok && (t.progress.state.Load() == growthLost || t.oldest.Load() != t) {
-			_, err := t.next(false)
-			if err == nil {
-				t.progress.raise(growthRest)
-			}
-			return false, err
-		}
 		if !ok {
-			// mark: all pieces have moved
-			_ = t.marks.raise(0, cellOldest, t.gen+1) // others find out without it
-			t.advance(t.gen + 1)
-			return true, nil
+			return t.endMove()
 		}
 		if piece < 0 {
 			return false, nil
@@ -514,6 +515,21 @@ func (t *table) help(n uint64, far bool) (done bool, err error) {
 		}
 	}
 	return t.oldest.Load() != t, nil
+}
+
+// endMove ends the move of a table when no piece is left that can move. done says that all have.
+func (t *table) endMove() (done bool, err error) {
+	if t.progress.hasMoved() && t.oldest.Load() == t {
+		// mark: all pieces have moved
+		_ = t.marks.raise(0, cellOldest, t.gen+1) // others find out without it
+		t.advance(t.gen + 1)
+		return true, nil
+	}
+	_, err = t.next(false)
+	if err == nil {
+		t.progress.raise(growthRest)
+	}
+	return false, err
 }
 
 // isFull reports whether the table is to move. Occupied buckets come in clusters, so that a sample

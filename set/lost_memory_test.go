@@ -129,3 +129,32 @@ func (l *lostMemory) call(s *Set, i int, insert bool) error {
 	l.inserted[word] = l.inserted[word] || r == Inserted
 	return nil
 }
+
+// TestLostMoveEndsTwice has two calls find at the same time that no piece is left that can move.
+// The second must not take the table for moved because the first has gone on meanwhile: searches
+// would begin at the next table and miss what the lost rank had.
+func TestLostMoveEndsTwice(t *testing.T) {
+	opts := sim.Options{Ranks: 2, View: sim.ViewNone,
+		Faults: sim.Faults{Kills: []sim.Kill{{Rank: 1, AtNs: lostAtNs}}}}
+	_, err := sim.Run(opts, func(job rma.Job) error {
+		s, err := New(context.Background(), job, Config{Buckets: 32, MaxBytes: 1 << 16})
+		if err != nil {
+			return err
+		}
+		job.(*sim.Job).Sleep(2 * lostAtNs)
+		first := s.oldest.Load()
+		for first.progress.state.Load() != growthRest {
+			if done, err := first.help(1, true); done || err != nil {
+				return fmt.Errorf("the table has moved: %v, %w", done, err)
+			}
+		}
+		if done, err := first.endMove(); done || err != nil {
+			return fmt.Errorf("the second call says that the table has moved: %v, %w", done, err)
+		}
+		if s.oldest.Load() != first {
+			return errors.New("searches begin after a table that a lost rank has a part of")
+		}
+		return nil
+	})
+	must(t, err)
+}
