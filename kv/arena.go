@@ -57,6 +57,9 @@ type arena struct {
 	gone    uint64     // keys that this process had deleted then
 	inVain  int        // calls since then for which a sweep was not due
 
+	regroupAt uint64          // the unit where the next search for a run of free items begins
+	late      map[uint64]bool // units whose item a sweep has found: a mark may still arrive there
+
 	commit    func(off, words int) error // takes memory of this rank's items; nil: all is taken
 	release   func() error               // gives the states back; nil: they are the heap's
 	extending sync.Mutex                 // of a call of commit, and of what follows
@@ -101,7 +104,7 @@ const (
 func newArena(cells *rma.Cells, rank int, units uint64,
 	commit func(off, words int) error) (*arena, error) {
 	a := &arena{cells: cells, first: uint64(rank) * units, units: units, commit: commit,
-		divided: new(atomic.Uint64), committed: new(atomic.Uint64)}
+		divided: new(atomic.Uint64), committed: new(atomic.Uint64), late: map[uint64]bool{}}
 	a.openReserves()
 	words := stateWords(units)
 	if commit == nil {
@@ -124,7 +127,7 @@ func newSharedArena(cells *rma.Cells, job rma.Shared, units uint64, states, coun
 	commit func(off, words int) error, broken *atomic.Bool) *arena {
 	a := &arena{cells: cells, units: units, commit: commit, states: statesIn(states),
 		divided: atomicAt(counts, 0), committed: atomicAt(counts, lineSlots), shared: job,
-		member: uint64(job.Member()), broken: broken}
+		member: uint64(job.Member()), broken: broken, late: map[uint64]bool{}}
 	a.openReserves()
 	return a
 }
@@ -426,15 +429,20 @@ func (a *arena) owns(it item) bool {
 // markOf is the mark of an item whose use has ended. No item begins with it.
 func markOf(it item) uint64 { return it.use | 1<<32 }
 
-// collect finds items of other ranks' or processes' making that are free, and reports whether there
-// are some.
+// collect finds items of other ranks' or processes' making that are free, or else, where memory has
+// run out, makes some of a class out of others. It reports whether there are some.
 func (a *arena) collect(class int, hash uint64) (some bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.shared != nil {
-		return a.collectFree(class, hash), nil
+		some = a.collectFree(class, hash)
+	} else {
+		some, err = a.collectMarked(hash)
 	}
-	return a.collectMarked(hash)
+	if some || err != nil || !a.limited.Load() {
+		return some, err
+	}
+	return a.regroup(class, hash)
 }
 
 // maxCollected is how many free items are collected at a time.
@@ -563,6 +571,8 @@ func (a *arena) published() uses {
 
 // recover takes back the items that are still published and for which the walk found no slot.
 func (a *arena) recover(lost uses) (found int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	to := a.lane(0)
 	defer to.mu.Unlock()
 	for unit, use := range lost {
@@ -571,6 +581,9 @@ func (a *arena) recover(lost uses) (found int) {
 		if use != 0 && u.state() == itemInTable && u.use() == uint64(use-1) &&
 			a.recycle(it, u, to) {
 			// mark: an item without a mark is found
+			if a.shared == nil {
+				a.late[uint64(unit)] = true
+			}
 			found++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/farhash/farhash/internal/core"
@@ -16,6 +17,7 @@ type checker struct {
 	w     *walker
 	keys  map[string]slotRead // where they are
 	items map[uint64]string   // keys, by the number of their item
+	units map[uint64]uint64   // the end of each item, by its number
 
 	faults core.Faults
 }
@@ -51,6 +53,7 @@ func (m *Map) check(ctx context.Context) error {
 	}
 	defer w.close()
 	c := checker{m: m, w: w, keys: map[string]slotRead{}, items: map[uint64]string{},
+		units:  map[uint64]uint64{},
 		faults: core.Faults{Table: "kv"}}
 	now, err := m.state(ctx)
 	if err != nil {
@@ -73,7 +76,19 @@ func (m *Map) check(ctx context.Context) error {
 	if w.err != nil {
 		return w.err
 	}
+	c.overlaps()
 	return c.faults.Err()
+}
+
+// overlaps makes sure that no two items of keys have a unit in common.
+func (c *checker) overlaps() {
+	numbers := slices.Sorted(maps.Keys(c.units))
+	for i := range numbers[:max(1, len(numbers))-1] {
+		if end, next := c.units[numbers[i]], numbers[i+1]; end > next {
+			c.faults.Add("the items of the keys %x and %x overlap: one ends at unit %d, the other "+
+				"begins at %d", c.items[numbers[i]], c.items[next], end, next)
+		}
+	}
 }
 
 // table checks a table, which may be moving to the next one.
@@ -130,6 +145,7 @@ func (c *checker) slot(words []uint64, s slotRead, moving bool) error {
 			word)
 	}
 	c.keys[key], c.items[number] = s, key
+	c.units[number] = number + classUnits(classOf(word))
 	return nil
 }
 

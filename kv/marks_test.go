@@ -42,6 +42,14 @@ var (
 	allHeld     = mark.Named("kv: all areas are held")
 	sameSize    = mark.Named(
 		"kv: a table that gets no memory to grow moves to one of its size")
+	regrouped = mark.Named(
+		"kv: free items of one class become items of another")
+	runJoined = mark.Named(
+		"kv: the items of a run have become units of its first one")
+	runResized = mark.Named(
+		"kv: the first item of a run has another class")
+	runDivided  = mark.Named("kv: an item is made of units of a run")
+	runTaken    = mark.Named("kv: an item of a run was taken meanwhile")
 	markedFirst = mark.Named(
 		"kv: items that others have marked are used before memory is taken")
 )
