@@ -186,6 +186,9 @@ func (a *arenas) take(ctx context.Context, dst []Ref, n int, directOnly bool) ([
 	defer a.mu.Unlock()
 	for had := len(dst); len(dst) < n; {
 		from, _ := a.someFree(directOnly, 0)
+		if from == nil && a.shared != nil && len(dst) > had {
+			break // members take no run of slots ahead, so that each holds few
+		}
 		if from == nil {
 			if err := a.refill(ctx, directOnly, 0); err != nil && len(dst) == had {
 				return dst, err

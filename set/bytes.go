@@ -45,6 +45,12 @@ func (b *Bytes) FindOrPutRef(element []byte) (Ref, Result, error) {
 	return b.oneElement(element, true)
 }
 
+// Find returns the reference of element; ok is false, and the reference 0, if it is not in the set.
+func (b *Bytes) Find(element []byte) (ref Ref, ok bool, err error) {
+	ref, r, err := b.oneElement(element, false)
+	return ref, r == Found, err
+}
+
 // Contains reports whether element is in the set.
 func (b *Bytes) Contains(element []byte) (bool, error) {
 	_, r, err := b.oneElement(element, false)
@@ -62,6 +68,13 @@ func (b *Bytes) FindOrPutBatch(elements [][]byte, results []Result) error {
 // its result is Full. refs may be nil.
 func (b *Bytes) FindOrPutRefs(elements [][]byte, results []Result, refs []Ref) error {
 	return b.list(elements, results, refs, true)
+}
+
+// FindRefs is Find for many elements: results are Found and NotFound, and refs[i] is the reference
+// of element i, 0 if it is not found.
+func (b *Bytes) FindRefs(elements [][]byte, results []Result, refs []Ref) error {
+	clear(refs)
+	return b.list(elements, results, refs, false)
 }
 
 // ContainsBatch is Contains for many elements; results are Found and NotFound.

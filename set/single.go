@@ -202,12 +202,9 @@ type lane struct {
 	_    [8]uint64
 }
 
-// lane locks one that no other goroutine has locked. It is nil if there is none, or if processes
-// share the set: each slot that they hold is to be found when one of them has died.
+// lane locks one that no other goroutine has locked. It is nil if there is none: a call that ended
+// with the file of a set, while it had one locked, leaves it so.
 func (a *arenas) lane() *lane {
-	if a.shared != nil {
-		return nil
-	}
 	first := core.Stripe()
 	for i := range uint64(lanes) {
 		if l := &a.lanes[(first+i)%lanes]; l.mu.TryLock() {
