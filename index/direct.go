@@ -233,7 +233,7 @@ func (d *blocks) searchGroup(k blockKey) bool {
 	if group == nil || !group.ends() {
 		return false
 	}
-	for slots := group.fitting(signatureOf(k.hash)); slots != 0; slots &= slots - 1 {
+	for slots := fitting(group, uint32(signatureOf(k.hash))); slots != 0; slots &= slots - 1 {
 		rank, _ := place(k.hash, d.r.t.ranks)
 		d.want(blockRecord{k.number, rank, ref{word: int(group.offset(slots))}})
 	}

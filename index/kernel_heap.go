@@ -13,7 +13,8 @@ import (
 const (
 	// farSlotBytes is a slot whose offset has 4 bytes: others are searched slot by slot.
 	farSlotBytes = signatureBytes + displacementBytes + 4
-	farSlots     = 8 // that are compared so
+	farSlots     = 8                // that are compared so
+	slotWords    = farSlotBytes / 2 // words of 16 bits
 )
 
 // farGroup is slots next to a home.
@@ -60,19 +61,17 @@ func (f *far) group(hash uint64) (group *farGroup, heap unsafe.Pointer) {
 		unsafe.Add(segment, f.heapAt)
 }
 
-// fitting has a bit for each slot whose record has the home that the group begins with, and the
-// signature. No branch depends on the slots.
-func (g *farGroup) fitting(signature byte) (slots uint32) {
+// fitting is fitting without assembly. A loop would take longer.
+func (g *farGroup) fitting(is uint32) (slots uint32) {
 	const step = 1 << (8 * signatureBytes) // the displacement of the next slot
-	is := uint32(signature)
 	slots = zero(g.begin(0) ^ is)
-	slots |= zero(g.begin(1)^(is+step)) << 1
-	slots |= zero(g.begin(2)^(is+2*step)) << 2
-	slots |= zero(g.begin(3)^(is+3*step)) << 3
-	slots |= zero(g.begin(4)^(is+4*step)) << 4
-	slots |= zero(g.begin(5)^(is+5*step)) << 5
-	slots |= zero(g.begin(6)^(is+6*step)) << 6
-	slots |= zero(g.begin(7)^(is+7*step)) << 7
+	slots |= zero(g.begin(1)^(is+step)) << slotWords
+	slots |= zero(g.begin(2)^(is+2*step)) << (2 * slotWords)
+	slots |= zero(g.begin(3)^(is+3*step)) << (3 * slotWords)
+	slots |= zero(g.begin(4)^(is+4*step)) << (4 * slotWords)
+	slots |= zero(g.begin(5)^(is+5*step)) << (5 * slotWords)
+	slots |= zero(g.begin(6)^(is+6*step)) << (6 * slotWords)
+	slots |= zero(g.begin(7)^(is+7*step)) << (7 * slotWords)
 	return slots
 }
 
@@ -92,7 +91,7 @@ func (g *farGroup) ends() bool {
 
 // offset is the offset of the first of some slots.
 func (g *farGroup) offset(slots uint32) uint32 {
-	at := bits.TrailingZeros32(slots) % farSlots * farSlotBytes
+	at := bits.TrailingZeros32(slots) % (slotWords * farSlots) * (farSlotBytes / slotWords)
 	return binary.LittleEndian.Uint32(g[at+signatureBytes+displacementBytes:])
 }
 
@@ -109,7 +108,7 @@ func quickHeap(r *Reader, key []byte) (v Value, over bool) {
 	if group == nil {
 		return nil, false
 	}
-	for slots := group.fitting(signatureOf(hash)); slots != 0; slots &= slots - 1 {
+	for slots := fitting(group, uint32(signatureOf(hash))); slots != 0; slots &= slots - 1 {
 		offset := uint(group.offset(slots))
 		if offset > f.lastRecord {
 			return nil, false
