@@ -15,6 +15,7 @@ import (
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
+	"github.com/farhash/farhash/statespace/petri/randomwalk"
 )
 
 // narrow and wide are the bits that places without a structural bound may get. A search begins with
@@ -33,12 +34,18 @@ type Search struct {
 	// Answered, if not nil, is called where explore.Options.Progress is, with the number of a
 	// property, once each, when a search that runs has the answer. Set it before Run.
 	Answered func(number int, a property.Answer)
+	// Endless has Run search a net that is known to be unbounded, until memory is full or a limit
+	// is reached. Without it, and without properties, that is an [UnboundedError]. Set it before
+	// Run.
+	Endless bool
 
 	mu        sync.Mutex
 	structure *structure       // nil before the first packing
 	packings  map[int]*Packing // by guess
 	first     int              // the guess to begin with, 0 if that is not known
 	answered  []bool           // by property; of the rank that shows progress
+	walked    int              // firings that were spent on finding growth, at most
+	growth    *randomwalk.Growth
 }
 
 // NewSearch returns a search of net that answers properties. With properties it ends when
@@ -129,6 +136,61 @@ func (p *Packing) outgrown() bool {
 	return false
 }
 
+// UnboundedError says that a net has markings without end.
+type UnboundedError struct{ Growth *randomwalk.Growth }
+
+func (e *UnboundedError) Error() string { return "packing: the net is unbounded" }
+
+// The firings of random walks that look for growth: before a search, where a place has outgrown a
+// byte, and where one has outgrown 16 bits.
+const (
+	firstWalks  = 1 << 15
+	secondWalks = 1 << 20
+	thirdWalks  = 1 << 23
+)
+
+// Growth shows that the net is unbounded. It is nil if that is not known.
+func (s *Search) Growth() *randomwalk.Growth {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.growth
+}
+
+// lookForGrowth looks for growth in a net for whose places no bounds are known, before a search
+// with so many bits for these. It finds the same on all ranks.
+func (s *Search) lookForGrowth(p *Packing, guessBits int) error {
+	if p.Open() < 0 {
+		return nil
+	}
+	firings := firstWalks
+	switch {
+	case guessBits > wide[1]:
+		firings = thirdWalks
+	case guessBits > wide[0]:
+		firings = secondWalks
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.growth == nil && s.walked < firings {
+		s.growth, s.walked = randomwalk.New(s.net, p.s.live).Growth(firings), firings
+	}
+	if s.growth == nil || s.Endless || len(s.properties) > 0 {
+		return nil
+	}
+	return &UnboundedError{s.growth}
+}
+
+// FindGrowth looks for growth in a net for whose places no bounds are known by structure. It is nil
+// if there is none, or none that random walks find.
+func FindGrowth(net *petri.Net) (*randomwalk.Growth, error) {
+	s := &Search{net: net, packings: map[int]*Packing{}, Endless: true}
+	p, err := s.packing(wide[0])
+	if err == nil {
+		err = s.lookForGrowth(p, wide[1])
+	}
+	return s.growth, err
+}
+
 // Run explores all reachable markings on the ranks of job. A search that outgrows a
 // guessed packing is begun again with a wider one. Options.Live is filled in, and ModelID, so that
 // a checkpoint is resumed with the packing that it was made with. Collective; the packing
@@ -143,6 +205,9 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 		p, err := s.packing(bits)
 		if err != nil {
 			return nil, nil, err
+		}
+		if err := s.lookForGrowth(p, bits); err != nil {
+			return nil, p, err
 		}
 		if opts.ModelID, err = p.identity(s, bits); err != nil {
 			return nil, nil, err

@@ -24,6 +24,11 @@
 // 1/4, 1/16 or 1/64. So some walks are not guided at all, and others rarely turn away from
 // their goal.
 //
+// # Growth
+//
+// [Map.Growth] looks for a sequence of firings that shows that the net is unbounded: it can be
+// repeated for ever, and adds tokens.
+//
 // # Numbers
 //
 // A walk is determined by its number and its goal: it is repeated by them. Its length is drawn as

@@ -4,16 +4,20 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/farhash/farhash/statespace/petri"
 )
 
-// Map is a net as walkers have it. It is read-only.
+// Map is a net as walkers have it. Goroutines may share it.
 type Map struct {
 	net     *petri.Net
 	changes [][]term // by transition: what its firing adds to places
 	users   [][]user // by place: the transitions that need its tokens, those that need few first
 	begin   position
+
+	once    sync.Once
+	arounds [][]int32 // by place: the transitions that have arcs with it; see around
 }
 
 // term is what a firing adds to the tokens of a place.

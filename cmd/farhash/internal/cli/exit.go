@@ -21,6 +21,7 @@ const (
 	ExitUsage      = 2 // wrong usage, whatever files there are
 	ExitIncomplete = 3 // the answer is not complete: memory is full, or at a limit
 	ExitLost       = launch.ExitRankLost
+	ExitUnbounded  = 5   // a net has markings without end
 	ExitInterrupt  = 130 // Ctrl-C
 	ExitTerminate  = 143 // SIGTERM
 )
@@ -31,6 +32,7 @@ const ExitCodes = `  0    done
   2    wrong usage
   3    incomplete: memory is full, or a limit that was given is reached
   4    incomplete: a rank was lost
+  5    the net is unbounded: it has markings without end
   130  interrupted by Ctrl-C (SIGINT)
   143  interrupted by SIGTERM`
 

@@ -17,6 +17,7 @@ import (
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/packing"
+	"github.com/farhash/farhash/statespace/petri/randomwalk"
 	"github.com/farhash/farhash/statespace/report"
 )
 
@@ -69,6 +70,8 @@ type answer struct {
 	LiveSeconds *float64 `json:"liveSeconds,omitempty"`
 	// PathSeconds is the time for properties that look along paths, after a complete search.
 	PathSeconds *float64 `json:"pathSeconds,omitempty"`
+	// Unbounded says why there is no end of markings: no count is known then.
+	Unbounded *growth `json:"unbounded,omitempty"`
 	// NeverFire are the transitions that are known not to fire at all.
 	NeverFire []string `json:"neverFire,omitempty"`
 	// Coverage has the transitions, with --coverage, in the order of the net.
@@ -92,12 +95,16 @@ type answer struct {
 // counted is a number of states, arcs or deadlocks.
 func counted(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 
-// noteUnbounded says, of a search that has ended at full memory or a limit, that the net may be
-// unbounded: then no memory is enough.
-func noteUnbounded(net *petri.Net, res *explore.Result, p *packing.Packing) string {
+// noteUnbounded says, of a search that has ended at full memory or a limit, that the net is
+// unbounded, or may be: then no memory is enough.
+func noteUnbounded(net *petri.Net, res *explore.Result, p *packing.Packing,
+	g *randomwalk.Growth) string {
 	note := noteOpen(net, p)
 	if note == "" || res.Reason != explore.MemoryFull && res.Reason != explore.LimitReached {
 		return ""
+	}
+	if g != nil {
+		return "; the net is unbounded: " + newGrowth(net, g).String()
 	}
 	most, _ := packing.Peaks(res)
 	return fmt.Sprintf("%s, and a place has held %s", note, plural.Of(int(most), "token"))
@@ -127,7 +134,6 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing, traced s
 		bits: p.StateBits(), detail: res.Detail, TracesCut: res.TracesCut,
 		Coverage: report.ActionsOf(res.Coverage),
 	}
-	a.detail += noteUnbounded(net, res, p)
 	if res.Encoding == explore.EncodingFingerprint {
 		a.Missed = &res.Missed
 	}
@@ -207,24 +213,20 @@ func (a *answer) printMCC(w io.Writer) {
 		printFormulas(w, a.unprinted(), techniques(a.Engine))
 		return
 	}
-	if !a.Complete {
+	if !a.Complete && a.Unbounded == nil {
 		fmt.Fprintln(w, "CANNOT_COMPUTE")
 		return
 	}
-	arcs := big.NewInt(-1) // not known
-	if a.Arcs != nil {
-		arcs = a.Arcs
+	values := [...]any{"+inf", "+inf", "+inf", "+inf"}
+	if a.Complete {
+		values = [...]any{a.States, big.NewInt(-1), *a.MaxTokensMarking, *a.MaxTokensPlace}
+		if a.Arcs != nil { // else they are not known
+			values[1] = a.Arcs
+		}
 	}
-	for _, line := range []struct {
-		name  string
-		value any
-	}{
-		{"STATES", a.States},
-		{"TRANSITIONS", arcs},
-		{"MAX_TOKEN_PER_MARKING", *a.MaxTokensMarking},
-		{"MAX_TOKEN_IN_PLACE", *a.MaxTokensPlace},
-	} {
-		fmt.Fprintf(w, "STATE_SPACE %s %v %s\n", line.name, line.value, techniques(a.Engine))
+	for i, name := range []string{"STATES", "TRANSITIONS", "MAX_TOKEN_PER_MARKING",
+		"MAX_TOKEN_IN_PLACE"} {
+		fmt.Fprintf(w, "STATE_SPACE %s %v %s\n", name, values[i], techniques(a.Engine))
 	}
 }
 
@@ -255,7 +257,9 @@ func (a *answer) printText(w io.Writer) {
 	}
 	printProperties(w, a.Properties)
 	a.printTrace(w)
-	if !a.Complete && !a.decided() {
+	if a.Unbounded != nil {
+		fmt.Fprintf(w, "UNBOUNDED: %v\n", a.Unbounded)
+	} else if !a.Complete && !a.decided() {
 		fmt.Fprintf(w, "INCOMPLETE: %s", a.Reason)
 		if a.detail != "" {
 			fmt.Fprintf(w, ": %s", a.detail)

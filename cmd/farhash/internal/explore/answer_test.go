@@ -71,14 +71,22 @@ func TestExploreAnswerLost(t *testing.T) {
 	}
 }
 
-// A search of a net whose tokens grow without end says so when it has come to its limit, and one of
-// a net that is bounded by structure does not.
+// A search of a net whose tokens grow without end says so when it has come to its limit, one of a
+// net of which that is not known that it may be so, and one of a net that is bounded by structure
+// nothing.
 func TestUnboundedNetSaysSo(t *testing.T) {
 	const endless = `<pnml><net id="n"><place id="a"/><place id="b"><initialMarking><text>1</text>
 </initialMarking></place><transition id="t"/><arc source="b" target="t"/>
 <arc source="t" target="b"/><arc source="t" target="a"/></net></pnml>`
-	for net, says := range map[string]string{endless: "the net may be unbounded: nothing in its " +
-		"structure bounds place a, and a place has held ", twoAtATime: "!may be unbounded"} {
+	const stuck = `<pnml><net id="n"><place id="a"/><place id="b"><initialMarking><text>1</text>
+</initialMarking></place><place id="c"><initialMarking><text>1</text></initialMarking></place>
+<transition id="s"/><arc source="c" target="s"/>
+<transition id="t"/><arc source="b" target="t"/><arc source="t" target="a"/>
+<transition id="u"/><arc source="a" target="u"><inscription><text>2</text></inscription></arc>
+<arc source="u" target="a"><inscription><text>3</text></inscription></arc></net></pnml>`
+	for net, says := range map[string]string{endless: "the net is unbounded: place a grows by " +
+		"firing t again and again", stuck: "the net may be unbounded: nothing in its " +
+		"structure bounds place a, and a place has held ", twoAtATime: "!unbounded"} {
 		try.Here(t, "explore", try.File(t, "net.pnml", net), "-n", "1", "-q", "--engine",
 			"explicit",
 			"--max-states", "2").Has(t, cli.ExitIncomplete, says)

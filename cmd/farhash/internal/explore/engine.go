@@ -237,7 +237,7 @@ func (b *both) first() error {
 	}
 	var overflow *explore.OverflowError
 	switch {
-	case b.exact():
+	case b.exact(), b.answer != nil && b.answer.Unbounded != nil:
 		return b.printSearched()
 	case b.ctx.Err() == nil && !errors.As(b.err, &overflow):
 		b.alone()

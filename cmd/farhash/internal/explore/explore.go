@@ -309,7 +309,7 @@ func (f *exploreFlags) search(ctx context.Context, net *petri.Net, opts explore.
 	}
 	var samples report.Samples
 	search := packing.NewSearch(net, properties...)
-	search.Answered = answers.answered
+	search.Answered, search.Endless = answers.answered, f.endless(properties)
 	err := farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		opts := opts
 		if job.Rank() == 0 {
@@ -319,12 +319,16 @@ func (f *exploreFlags) search(ctx context.Context, net *petri.Net, opts explore.
 		if job.Rank() == 0 {
 			answers.show.close()
 		}
+		if unbounded := (*packing.UnboundedError)(nil); errors.As(err, &unbounded) {
+			return f.unbounded(job, newUnbounded(net, unbounded.Growth), pass)
+		}
 		if err == nil && job.Rank() == 0 {
 			var a answer
 			if res.Complete {
 				samples.Add(report.Sample{Elapsed: res.Elapsed, States: res.States})
 			}
 			if a, err = newAnswer(net, res, p, f.trace); err == nil {
+				a.detail += noteUnbounded(net, res, p, search.Growth())
 				err = errors.Join(pass(a), f.writePage(&a, samples),
 					f.writeTraces(net, a.Traces))
 			}

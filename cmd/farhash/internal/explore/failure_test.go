@@ -149,7 +149,9 @@ func TestExploreUnbounded(t *testing.T) {
 		Places: []petri.Place{place("p"), place("q")},
 		Transitions: []petri.Transition{{ID: "t", Name: "t", Out: arcTo(0, 1)},
 			{ID: "u", Name: "u", Out: arcTo(1, 1)}}})
-	for _, args := range [][]string{{"explore", source}, try.Launched(t, "2", "explore", source)} {
+	const many = "1000000000000"
+	for _, args := range [][]string{{"explore", source, "--max-states", many},
+		try.Launched(t, "2", "explore", source, "--max-states", many)} {
 		c := try.Run(t, append(args, "--mem", minMem(t, args...), "--json")...)
 		if o := try.Object(t, c); c.Code() != 3 || o["complete"] != false {
 			t.Errorf("%q: exit code %d: %v", args, c.Code(), o)
@@ -157,7 +159,7 @@ func TestExploreUnbounded(t *testing.T) {
 	}
 	heavy := try.WriteNet(t, &petri.Net{Name: "heavy", Places: []petri.Place{place("p")},
 		Transitions: []petri.Transition{{ID: "t", Name: "t", Out: arcTo(0, math.MaxInt32+1)}}})
-	c := try.Run(t, "explore", heavy, "-n", "4")
+	c := try.Run(t, "explore", heavy, "-n", "4", "--max-states", many)
 	if c.Code() != 1 || strings.Contains(c.Errors.String(), "rank") ||
 		!strings.Contains(c.Errors.String(), "p") || c.Out.Len() > 0 {
 		t.Errorf("exit code %d: %s%s", c.Code(), &c.Out, &c.Errors)

@@ -42,6 +42,13 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, net *petri.Net, mem 
 		if err != nil {
 			return err
 		}
+		if !f.endless(properties) {
+			if g, err := packing.FindGrowth(net); err == nil && g != nil {
+				a := newUnbounded(net, g)
+				a.Engine = engineSymbolic
+				return f.unbounded(job, a, f.print)
+			}
+		}
 		if job.Rank() == 0 {
 			show.announceSets(mem, share.All)
 		}
@@ -124,6 +131,9 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, net *petri.Net,
 func noteNodes(net *petri.Net, full *symbolic.FullError) string {
 	note := fmt.Sprintf("%s in use; give more by --mem, or take --engine explicit",
 		plural.Of(int(full.Nodes), "node"))
+	if g, err := packing.FindGrowth(net); err == nil && g != nil {
+		return note + "; the net is unbounded: " + newGrowth(net, g).String()
+	}
 	if p, err := packing.New(net, packing.Options{}); err == nil {
 		note += noteOpen(net, p)
 	}

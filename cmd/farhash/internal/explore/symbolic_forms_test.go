@@ -117,6 +117,13 @@ func TestNoteNodes(t *testing.T) {
 		t.Error(note)
 	}
 	net.Transitions = []petri.Transition{{ID: "t", Out: arcTo(1, 1)}}
+	if note := noteNodes(net, full); !strings.HasSuffix(note, "; the net is unbounded: place q "+
+		"grows by firing t again and again") {
+		t.Error(note)
+	}
+	net.Places[0].Initial = 1 // q gets a token, and t needs two
+	net.Transitions = []petri.Transition{{ID: "s", In: arcTo(0, 1), Out: arcTo(1, 1)},
+		{ID: "t", In: arcTo(1, 2), Out: arcTo(1, 3)}}
 	if note := noteNodes(net, full); !strings.HasSuffix(note, "; the net may be unbounded: "+
 		"nothing in its structure bounds place q") {
 		t.Error(note)

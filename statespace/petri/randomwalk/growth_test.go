@@ -1,0 +1,224 @@
+package randomwalk
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/statespace/petri"
+)
+
+// pumps is a net of n parts that work beside each other: rings of a few places, of which the ring
+// of a number, if any, also adds a token to a store for each round. All begin a round by a place
+// that they share, so that the net is in one piece.
+func pumps(n, size, pump int) *petri.Net {
+	net := &petri.Net{Name: "pumps", Places: []petri.Place{{ID: "bus", Name: "bus", Initial: 1}}}
+	for part := range n {
+		first := len(net.Places)
+		for i := range size {
+			p := petri.Place{ID: fmt.Sprintf("p%d.%d", part, i)}
+			if p.Name = p.ID; i == 0 {
+				p.Initial = 1
+			}
+			net.Places = append(net.Places, p)
+			t := petri.Transition{ID: fmt.Sprintf("t%d.%d", part, i),
+				In:  []petri.Arc{{Place: first + i, Weight: 1}},
+				Out: []petri.Arc{{Place: first + (i+1)%size, Weight: 1}}}
+			t.Name = t.ID
+			if i == 0 {
+				bus := petri.Arc{Place: 0, Weight: 1}
+				t.In, t.Out = append([]petri.Arc{bus}, t.In...), append([]petri.Arc{bus}, t.Out...)
+			}
+			net.Transitions = append(net.Transitions, t)
+		}
+		if part == pump {
+			net.Places = append(net.Places, petri.Place{ID: "store", Name: "store"})
+			last := &net.Transitions[len(net.Transitions)-1]
+			last.Out = append(last.Out, petri.Arc{Place: len(net.Places) - 1, Weight: 1})
+		}
+	}
+	return net
+}
+
+// A growth is found though other parts of the net do not come back to where they were, and has no
+// firing that is not needed.
+func TestGrowth(t *testing.T) {
+	for _, n := range []int{1, 2, 10, 40} {
+		for _, size := range []int{1, 2, 6} {
+			net := pumps(n, size, n/2)
+			if err := net.Check(); err != nil {
+				t.Fatal(err)
+			}
+			g := New(net, nil).Growth(1 << 20)
+			if g == nil {
+				t.Errorf("%d rings of %d: no growth is found", n, size)
+				continue
+			}
+			if err := g.Check(net); err != nil {
+				t.Errorf("%d rings of %d: %v", n, size, err)
+			}
+			if len(g.Cycle) != size || len(g.After) > 0 || net.Places[g.Place].ID != "store" {
+				t.Errorf("%d rings of %d: %+v", n, size, g)
+			}
+			if again := New(net, nil).Growth(1 << 20); fmt.Sprint(again) != fmt.Sprint(g) {
+				t.Errorf("another growth the second time: %v, %v", g, again)
+			}
+		}
+	}
+}
+
+// Runs of firings are left out of which none can be left out alone: rounds of another ring.
+func TestShorten(t *testing.T) {
+	net := pumps(2, 3, 1)
+	g := &Growth{Place: len(net.Places) - 1, After: slices.Repeat([]int{0, 1, 2}, 7),
+		Cycle: []int{3, 0, 4, 1, 5, 2}}
+	s := &grower{Walker: New(net, nil).Walker()}
+	if s.shorten(g); len(g.After) > 0 || g.Check(net) != nil || len(g.Cycle) != 6 {
+		t.Errorf("%+v", g)
+	}
+}
+
+// A bounded net has no growth, however long walks are.
+func TestNoGrowth(t *testing.T) {
+	nets := []*petri.Net{pumps(3, 4, -1), {Name: "empty"}}
+	for _, family := range petri.FamilyNames() {
+		net, err := petri.Family(family, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nets = append(nets, net)
+	}
+	for _, net := range nets {
+		if g := New(net, nil).Growth(1 << 16); g != nil {
+			t.Errorf("%s: %+v", net.Name, g)
+		}
+	}
+}
+
+// What is found in random nets is a growth of them, and what Check accepts cannot be changed.
+func TestGrowthOfRandomNets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 7))
+	found := 0
+	for range 3000 {
+		net := randomNet(rng)
+		g := New(net, nil).Growth(1 << 10)
+		if g == nil {
+			continue
+		}
+		found++
+		if err := g.Check(net); err != nil {
+			t.Fatalf("%v of %+v: %v", g, net, err)
+		}
+		worse := Growth{g.Place, g.After, g.Cycle[:0]}
+		if worse.Check(net) == nil {
+			t.Errorf("no firings are accepted")
+		}
+		worse = *g
+		worse.After = append(slices.Clone(g.After), slices.Repeat([]int{0}, 1000)...)
+		if worse.Check(net) == nil && len(net.Transitions[0].In) > 0 && takes(net, 0) {
+			t.Errorf("firings that are not possible are accepted")
+		}
+	}
+	if found < 500 {
+		t.Errorf("%d of 3000 nets have a growth", found)
+	}
+}
+
+// Growth finds one in nearly every random net that is unbounded, and in none that is bounded, which
+// a search of all markings says: on each path one covers another one, or there are finitely many.
+func TestGrowthBesideSearch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 7))
+	missed, unbounded, bounded := 0, 0, 0
+	for range 2000 {
+		net := randomNet(rng)
+		grows, known := covers(net)
+		if !known {
+			continue
+		}
+		g := New(net, nil).Growth(1 << 14)
+		switch {
+		case g != nil && !grows:
+			t.Fatalf("%+v of a net that is bounded: %+v", g, net)
+		case g == nil && grows:
+			missed++
+			fallthrough
+		case grows:
+			unbounded++
+		default:
+			bounded++
+		}
+	}
+	t.Logf("%d unbounded, of which %d were missed; %d bounded", unbounded, missed, bounded)
+	if unbounded < 300 || bounded < 300 || missed > unbounded/100 {
+		t.Errorf("%d of %d unbounded nets are missed; %d are bounded", missed, unbounded, bounded)
+	}
+}
+
+// covers reports whether a marking covers one that it is reached from, by depth-first search; known
+// is false if that takes too long.
+func covers(net *petri.Net) (grows, known bool) {
+	seen, left := map[string]bool{}, 5000
+	var path [][]int64
+	var visit func(m []int64) bool
+	visit = func(m []int64) bool {
+		for _, before := range path {
+			less, more := false, false
+			for p := range m {
+				less, more = less || m[p] < before[p], more || m[p] > before[p]
+			}
+			if more && !less {
+				return true
+			}
+		}
+		if key := fmt.Sprint(m); seen[key] {
+			return false
+		} else if left--; left < 0 {
+			return false
+		} else {
+			seen[key] = true
+		}
+		path = append(path, m)
+		defer func() { path = path[:len(path)-1] }()
+		for i := range net.Transitions {
+			if tr := &net.Transitions[i]; tr.Enabled(m) {
+				next := slices.Clone(m)
+				tr.Fire(next)
+				if visit(next) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	grows = visit(net.Initial())
+	return grows, grows || left >= 0
+}
+
+// takes reports whether a transition takes more tokens from a place than it adds.
+func takes(net *petri.Net, t int) bool {
+	return slices.ContainsFunc(changes(&net.Transitions[t]), func(c term) bool {
+		return c.weight < 0
+	})
+}
+
+// randomNet is a net of a few places and transitions.
+func randomNet(rng *rand.Rand) *petri.Net {
+	net := &petri.Net{Name: "random"}
+	for i := range 1 + rng.IntN(5) {
+		net.Places = append(net.Places, petri.Place{ID: fmt.Sprint("p", i),
+			Name: fmt.Sprint("p", i), Initial: int64(rng.IntN(3))})
+	}
+	for i := range 1 + rng.IntN(5) {
+		t := petri.Transition{ID: fmt.Sprint("t", i), Name: fmt.Sprint("t", i)}
+		for _, arcs := range []*[]petri.Arc{&t.In, &t.Out} {
+			for p := range net.Places {
+				if rng.IntN(3) == 0 {
+					*arcs = append(*arcs, petri.Arc{Place: p, Weight: int64(1 + rng.IntN(2))})
+				}
+			}
+		}
+		net.Transitions = append(net.Transitions, t)
+	}
+	return net
+}
