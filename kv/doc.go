@@ -66,6 +66,6 @@
 //
 // Szepesi, Wong, Cassell, Brecht: Designing A Low-Latency Cuckoo Hash Table for Write-Intensive
 // Workloads Using RDMA. The protocol is not the paper's, whose histories are not linearizable:
-// eval/docs/nessie.md shows them, and proves this one. DESIGN.md describes the layout, the
-// protocol, and how a table moves.
+// eval/docs/nessie.md shows them. DESIGN.md describes the layout, the protocol and how a table
+// moves, and proves that histories are linearizable.
 package kv

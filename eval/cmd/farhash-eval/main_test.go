@@ -87,6 +87,14 @@ func TestExperiments(t *testing.T) {
 	}
 }
 
+// Elements, of one length and of any, are measured beside the same peers as words.
+func TestElements(t *testing.T) {
+	const flags = "op set --impl scalar,xsync,gomap,limit --workload fill,find --buckets 4Ki -q " +
+		"--runs 1 --benchfmt --element-bytes 40"
+	t.Run("length", func(t *testing.T) { checkForms(t, strings.Fields(flags)) })
+	t.Run("strings", func(t *testing.T) { checkForms(t, strings.Fields(flags+" --strings")) })
+}
+
 // The programs that remove repeated lines agree; what is not installed is shown as such.
 func TestDedup(t *testing.T) {
 	farhash := filepath.Join(t.TempDir(), "farhash")
