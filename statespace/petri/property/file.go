@@ -13,13 +13,15 @@ import (
 )
 
 // line is a property of a file of formulas: perhaps a name, a kind and what it asks.
-var line = regexp.MustCompile(`^(?:(\S.*?)\s*:\s+)?(always|sometimes|bound)\s+(.*\S)$`)
+var line = regexp.MustCompile(`^(?:(\S.*?)\s*:\s+)?(always|sometimes|bound|ltl|ctl)\s+(.*\S)$`)
 
 // ReadFormulas reads the properties of a file of text. A line has one of
 //
 //	always FORMULA
 //	sometimes FORMULA
 //	bound SUM
+//	ltl FORMULA
+//	ctl FORMULA
 //
 // and before it a name and a colon, if it is to have one. Empty lines and lines that begin with #
 // are comments.
@@ -45,7 +47,7 @@ func readFormulas(net *petri.Net, r io.Reader) (all []Property, err error) {
 		if text == "" || text[0] == '#' {
 			continue
 		}
-		p, err := Parse(net, text)
+		p, err := parseLine(net, text)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
@@ -60,23 +62,39 @@ func readFormulas(net *petri.Net, r io.Reader) (all []Property, err error) {
 	return all, lines.Err()
 }
 
-// Parse reads a property as a line of [ReadFormulas] has it. Without a name the text is the name.
-func Parse(net *petri.Net, text string) (p Property, err error) {
+// parseLine reads a property as a line of [ReadFormulas] has it. Without a name the text is the
+// name.
+func parseLine(net *petri.Net, text string) (Property, error) {
 	parts := line.FindStringSubmatch(text)
 	if parts == nil {
-		return p, fmt.Errorf("%q is not always FORMULA, sometimes FORMULA or bound SUM", text)
+		return Property{}, fmt.Errorf("%q is not always FORMULA, sometimes FORMULA, bound SUM, "+
+			"ltl FORMULA or ctl FORMULA", text)
 	}
+	p, err := Parse(net, parts[2], parts[3])
 	if p.Name = parts[1]; p.Name == "" {
 		p.Name = parts[2] + " " + parts[3]
 	}
-	switch parts[2] {
+	return p, err
+}
+
+// Parse reads a property without a name: what follows one of the words always, sometimes, bound,
+// ltl and ctl.
+func Parse(net *petri.Net, word, text string) (p Property, err error) {
+	switch word {
 	case "bound":
 		p.Kind = Bound
-		p.Sum, err = ParseSum(net, parts[3])
-		return p, err
+		p.Sum, err = ParseSum(net, text)
+	case "ltl":
+		return ParseLTL(net, text)
+	case "ctl":
+		return ParseCTL(net, text)
 	case "sometimes":
 		p.Kind = Sometimes
+		p.Formula, err = ParseFormula(net, text)
+	case "always":
+		p.Formula, err = ParseFormula(net, text)
+	default:
+		err = fmt.Errorf("%q is not always, sometimes, bound, ltl or ctl", word)
 	}
-	p.Formula, err = ParseFormula(net, parts[3])
 	return p, err
 }

@@ -19,15 +19,16 @@ func TestReadFormulas(t *testing.T) {
 		return property.ReadFormulas(net(), path)
 	}
 	all, err := read("# mine\n\n  always not deadlock\r\nfew: sometimes tokens(a) <= 1\n" +
-		"a : b:  bound tokens(*) + 1")
-	if err != nil || len(all) != 3 {
+		"a : b:  bound tokens(*) + 1\nltl F deadlock\nhome: ctl AG EF deadlock")
+	if err != nil || len(all) != 5 {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	for i, want := range []struct {
 		name string
 		kind property.Kind
 	}{{"always not deadlock", property.Always}, {"few", property.Sometimes},
-		{"a : b", property.Bound}} {
+		{"a : b", property.Bound}, {"ltl F deadlock", property.Temporal},
+		{"home", property.Temporal}} {
 		if all[i].Name != want.name || all[i].Kind != want.kind {
 			t.Errorf("%+v, want %+v", all[i], want)
 		}

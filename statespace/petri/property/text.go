@@ -20,9 +20,47 @@ const (
 	maxDepth = 1000
 )
 
-// ParseFormula reads a formula about net.
+// ParseFormula reads a formula about the markings of net.
 func ParseFormula(net *petri.Net, text string) (*logic.Formula, error) {
-	p := &parser{names: namesOf(net), text: text}
+	return parseFormula(net, text, ofMarkings)
+}
+
+// ParseLTL reads what a formula of LTL asks of net: whether it holds on all paths from the initial
+// marking. The operators of paths are X, F, G, U, W and R. The last marking of a path that ends
+// repeats for ever.
+func ParseLTL(net *petri.Net, text string) (Property, error) {
+	f, err := parseFormula(net, text, linear)
+	if err != nil {
+		return Property{}, err
+	}
+	p := propertyOf(logic.Of(logic.Forall, f))
+	if p.Kind == Temporal {
+		p.Formula = repeating(p.Formula)
+	}
+	return p, nil
+}
+
+// ParseCTL reads what a formula of CTL, or of CTL*, asks of net: whether it holds initially. A and
+// E stand before operators of paths: AG, EF, A(p U q), A(G F p).
+func ParseCTL(net *petri.Net, text string) (Property, error) {
+	f, err := parseFormula(net, text, branching)
+	if err != nil {
+		return Property{}, err
+	}
+	return propertyOf(f), nil
+}
+
+// language is which operators of paths a formula may have.
+type language int
+
+const (
+	ofMarkings language = iota // none
+	linear                     // all but A and E
+	branching                  // all, and within A and E only
+)
+
+func parseFormula(net *petri.Net, text string, l language) (*logic.Formula, error) {
+	p := &parser{names: namesOf(net), text: text, language: l, path: l == linear}
 	p.next()
 	f, err := p.iff()
 	if err == nil && p.token != "" {
@@ -57,6 +95,9 @@ type parser struct {
 	token  string // the present one; empty at the end
 	quoted bool
 	depth  int
+
+	language language
+	path     bool // the formula at hand is of a path
 }
 
 // next reads a token.
@@ -136,9 +177,11 @@ func (p *parser) wrong(want string) error {
 	if p.token == "" && !p.quoted {
 		return fmt.Errorf("it ends where %s must follow", want)
 	}
-	return fmt.Errorf("%q at character %d is not %s", p.token,
-		utf8.RuneCountInString(p.text[:p.begin])+1, want)
+	return fmt.Errorf("%q at character %d is not %s", p.token, p.character(), want)
 }
+
+// character is where the token at hand begins, from 1.
+func (p *parser) character() int { return utf8.RuneCountInString(p.text[:p.begin]) + 1 }
 
 func (p *parser) expect(word string) error {
 	if !p.is(word) {
@@ -198,7 +241,87 @@ func (p *parser) implies() (*logic.Formula, error) {
 }
 
 func (p *parser) or() (*logic.Formula, error)  { return p.list(logic.Or, p.and, "or", "||") }
-func (p *parser) and() (*logic.Formula, error) { return p.list(logic.And, p.not, "and", "&&") }
+func (p *parser) and() (*logic.Formula, error) { return p.list(logic.And, p.until, "and", "&&") }
+
+// until reads what is joined by U, W and R, from the right. They bind more than and.
+func (p *parser) until() (*logic.Formula, error) {
+	f, err := p.not()
+	if err != nil || !p.is("U", "W", "R") {
+		return f, err
+	}
+	if err := p.mayLook(); err != nil {
+		return nil, err
+	}
+	if p.depth++; p.depth > maxDepth {
+		return nil, fmt.Errorf("it nests deeper than %d", maxDepth)
+	}
+	defer func() { p.depth-- }()
+	sign := p.token
+	p.next()
+	g, err := p.until()
+	if err != nil {
+		return nil, err
+	}
+	not := func(f *logic.Formula) *logic.Formula { return logic.Of(logic.Not, f) }
+	switch sign {
+	case "W": // g need not come if f holds for ever
+		return logic.Of(logic.Or, logic.Of(logic.Until, f, g), logic.Of(logic.Globally, f)), nil
+	case "R": // g holds until f has, and then too
+		return not(logic.Of(logic.Until, not(f), not(g))), nil
+	}
+	return logic.Of(logic.Until, f, g), nil
+}
+
+// pathOperators are those before a formula.
+var pathOperators = map[string]logic.Op{"X": logic.Next, "F": logic.Finally, "G": logic.Globally}
+
+// quantifiers say of which paths a formula of a path is to be true.
+var quantifiers = map[byte]logic.Op{'A': logic.Forall, 'E': logic.Exists}
+
+// mayLook refuses the operator of paths at hand where the formula must not look along paths.
+func (p *parser) mayLook() error {
+	switch {
+	case p.path:
+		return nil
+	case p.language == branching:
+		return fmt.Errorf("%s stands outside of A and E, at character %d", p.token, p.character())
+	}
+	return fmt.Errorf("%s at character %d looks along paths, which formulas of ltl and ctl do",
+		p.token, p.character())
+}
+
+// looking reads a formula that begins with an operator of paths, or a quantifier and perhaps such
+// an operator, as in AG. ok is false if there is none at hand.
+func (p *parser) looking() (f *logic.Formula, ok bool, err error) {
+	if p.quoted || p.token == "" {
+		return nil, false, nil
+	}
+	if op, is := pathOperators[p.token]; is {
+		if err := p.mayLook(); err != nil {
+			return nil, true, err
+		}
+		p.next()
+		f, err := p.not()
+		return logic.Of(op, f), true, err
+	}
+	quantifier, is := quantifiers[p.token[0]]
+	op, with := pathOperators[p.token[1:]]
+	if !is || len(p.token) > 1 && !with {
+		return nil, false, nil
+	}
+	if p.language != branching {
+		return nil, true, fmt.Errorf("%s at character %d says of which paths, which formulas of "+
+			"ctl do", p.token, p.character())
+	}
+	outer := p.path
+	p.path = true
+	p.next()
+	f, err = p.not()
+	if p.path = outer; with {
+		f = logic.Of(op, f)
+	}
+	return logic.Of(quantifier, f), true, err
+}
 
 // not reads a formula without and and or, but within parentheses.
 func (p *parser) not() (f *logic.Formula, err error) {
@@ -206,6 +329,9 @@ func (p *parser) not() (f *logic.Formula, err error) {
 		return nil, fmt.Errorf("it nests deeper than %d", maxDepth)
 	}
 	defer func() { p.depth-- }()
+	if f, ok, err := p.looking(); ok {
+		return f, err
+	}
 	switch {
 	case p.is("not", "!"):
 		p.next()
@@ -213,12 +339,13 @@ func (p *parser) not() (f *logic.Formula, err error) {
 			return nil, err
 		}
 		return logic.Of(logic.Not, f), nil
-	case p.is("("):
+	case p.is("("), p.language == branching && p.is("["):
+		closing := map[string]string{"(": ")", "[": "]"}[p.token]
 		p.next()
 		if f, err = p.iff(); err != nil {
 			return nil, err
 		}
-		return f, p.expect(")")
+		return f, p.expect(closing)
 	case p.is("true", "false"):
 		f = logic.Truth(p.token == "true")
 		p.next()

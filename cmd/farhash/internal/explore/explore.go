@@ -61,16 +61,17 @@ func New() *cobra.Command {
 PNML (ISO/IEC 15909-2), also compressed by gzip, or - for standard input. With
 properties it answers these, and ends when all are answered:
 
-  --always FORMULA, --sometimes FORMULA, --bound SUM, --examination NAME, --properties FILE
+  --always FORMULA, --sometimes FORMULA, --bound SUM, --ltl FORMULA, --ctl FORMULA,
+  --examination NAME, --properties FILE
 
 A FORMULA is such as 'tokens(a) + 2*tokens(b) <= 3 and not enabled(t)'; deadlock, or and
-parentheses are known too. A SUM is such as 'tokens(a, b) + tokens(c)'. Names are ids of
-the net, in double quotes where they have other characters than letters, digits, _ . : -
-and $. A FILE has properties of the Model Checking Contest: on reachability, upper bounds,
-CTL or LTL; --mcc prints the contest's lines. What memory did not suffice for is unknown.
---trace witness shows for each a shortest way to a marking that answers it, where one does.
-
-Progress is shown where standard error is a terminal.
+parentheses are known too. One of LTL has X, F, G, U, W and R besides, such as
+'G(enabled(t) => F tokens(b) >= 1)', and one of CTL also A and E: 'AG EF deadlock'. A SUM
+is such as 'tokens(a, b) + tokens(c)'. Names are ids of the net, in double quotes where
+they have other characters than letters, digits, _ . : - and $. A FILE has properties of
+the Model Checking Contest: on reachability, upper bounds, CTL or LTL; --mcc prints the
+contest's lines. What memory did not suffice for is unknown. --trace witness shows for
+each a shortest way to a marking that answers it, where one does.
 
 There are two engines. explicit stores each marking, in a set in the memory of all ranks.
 symbolic stores sets of markings, as list decision diagrams: nets of regular structure then
@@ -83,10 +84,12 @@ than 512 MiB of memory, and with --order, --trace, --checkpoint, --every, --resu
 --encoding, --access, --direct, --check, --html, --max-depth, --max-states and --coverage.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank, and shows no
-progress. Otherwise -n ranks run as goroutines of this process.
+progress. Otherwise -n ranks run as goroutines of this process, and progress is shown if
+standard error is a terminal.
 
 When memory is full, or at a limit, counts are marked INCOMPLETE, with exit code 3; after
-Ctrl-C or SIGTERM with exit code 130 or 143.
+Ctrl-C or SIGTERM with exit code 130 or 143. If random walks show that the net is
+unbounded, the answer says so, with exit code 5, unless more than counts is asked for.
 
 A checkpoint is written to FILE.partial, which then replaces the previous checkpoint. If
 FILE is a symbolic link, its target is replaced.

@@ -20,18 +20,22 @@ import (
 // asked is what the flags of explore ask about a net.
 type asked struct {
 	files, always, sometimes, bounds, examinations []string
-	formulaFiles                                   []string
+	formulaFiles, ltl, ctl                         []string
 }
 
 func (a *asked) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&a.files, "properties", nil,
 		"answer the properties in a `FILE` of the Model Checking Contest")
 	flags.StringArrayVar(&a.formulaFiles, "formulas", nil, "answer the properties in a `FILE` of "+
-		"lines such as always FORMULA, sometimes FORMULA, NAME: bound SUM")
+		"lines such as always FORMULA, sometimes FORMULA, NAME: bound SUM, ltl FORMULA")
 	flags.StringArrayVar(&a.always, "always", nil,
 		"answer whether a `FORMULA` holds in all reachable markings")
 	flags.StringArrayVar(&a.sometimes, "sometimes", nil,
 		"answer whether a `FORMULA` holds in one reachable marking at least")
+	flags.StringArrayVar(&a.ltl, "ltl", nil, "answer whether a `FORMULA` of LTL holds on all "+
+		"paths")
+	flags.StringArrayVar(&a.ctl, "ctl", nil, "answer whether a `FORMULA` of CTL, or of CTL*, "+
+		"holds initially")
 	flags.StringArrayVar(&a.bounds, "bound", nil, "find the largest value of a `SUM` of tokens")
 	flags.StringArrayVar(&a.examinations, "examination", nil, "answer the examination `NAME` of "+
 		"the contest: ReachabilityDeadlock, OneSafe, StableMarking, QuasiLiveness or Liveness")
@@ -39,7 +43,8 @@ func (a *asked) register(flags *pflag.FlagSet) {
 
 // formulas reports whether there may be properties that a marking shows.
 func (a *asked) formulas() bool {
-	return len(a.files)+len(a.formulaFiles)+len(a.always)+len(a.sometimes)+len(a.examinations) > 0
+	return len(a.files)+len(a.formulaFiles)+len(a.always)+len(a.sometimes)+len(a.ltl)+len(a.ctl)+
+		len(a.examinations) > 0
 }
 
 // read reads the properties for a net. No two have the same name: their answers could not be told
@@ -67,26 +72,19 @@ func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 		}
 		all = append(all, p)
 	}
-	for _, formulas := range []struct {
+	for _, asked := range []struct {
 		flag  string
-		kind  property.Kind
 		texts []string
-	}{{"always", property.Always, a.always}, {"sometimes", property.Sometimes, a.sometimes}} {
-		for _, text := range formulas.texts {
-			f, err := property.ParseFormula(net, text)
+	}{{"always", a.always}, {"sometimes", a.sometimes}, {"ltl", a.ltl}, {"ctl", a.ctl},
+		{"bound", a.bounds}} {
+		for _, text := range asked.texts {
+			p, err := property.Parse(net, asked.flag, text)
 			if err != nil {
-				return nil, cli.Usage(fmt.Errorf("--%s: %w", formulas.flag, err))
+				return nil, cli.Usage(fmt.Errorf("--%s: %w", asked.flag, err))
 			}
-			all = append(all, property.Property{Name: formulas.flag + " " + text,
-				Kind: formulas.kind, Formula: f})
+			p.Name = asked.flag + " " + text
+			all = append(all, p)
 		}
-	}
-	for _, text := range a.bounds {
-		sum, err := property.ParseSum(net, text)
-		if err != nil {
-			return nil, cli.Usage(fmt.Errorf("--bound: %w", err))
-		}
-		all = append(all, property.Property{Name: "bound " + text, Kind: property.Bound, Sum: sum})
 	}
 	named := make(map[string]bool, len(all))
 	for _, p := range all {
