@@ -108,6 +108,9 @@ type Trace struct {
 	Steps  []Step // nil if a walk has shown it, see Result.Walks
 	// Alone: Steps has the last state alone, as the search does not know how it was reached.
 	Alone bool
+	// Back is, for a path that repeats for ever, the number of the step that its last one leads
+	// back to, plus 1; else 0.
+	Back int
 }
 
 // Step is a state of a trace.

@@ -25,6 +25,12 @@ type Fairness interface {
 	Conditions() (weak, strong int)
 }
 
+// Chooser is for Atoms that are [Fairness] too. Fairness is for those formulas, by their numbers,
+// that Shows reports, and a path is shown for these alone.
+type Chooser interface {
+	Shows(number int) bool
+}
+
 // conditions are how many conditions of fairness there are.
 type conditions struct{ weak, strong int }
 

@@ -28,11 +28,12 @@ const (
 func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []*logic.Formula) (
 	answers []Answer, err error) {
 	answers = make([]Answer, len(formulas))
-	var fair *conditions
+	var given *conditions
 	if f, ok := atoms.(Fairness); ok {
-		fair = &conditions{}
-		fair.weak, fair.strong = f.Conditions()
+		given = &conditions{}
+		given.weak, given.strong = f.Conditions()
 	}
+	chooser, chooses := atoms.(Chooser)
 	var rounds [][]*question
 	numbers := map[*question]int{}
 	most := 0
@@ -40,6 +41,10 @@ func Solve(ctx context.Context, states *explore.States, atoms Atoms, formulas []
 		begin := 0
 		if n := len(rounds); n > 0 {
 			begin = rounds[n-1][len(rounds[n-1])-1].end
+		}
+		fair := given
+		if chooses && !chooser.Shows(i) {
+			fair = nil
 		}
 		q := compile(f, begin, fair)
 		if q.err != nil {

@@ -48,19 +48,37 @@ func (p *Packing) paths() (all []*logic.Formula) {
 	return all
 }
 
-// afterwards is explore.Options.After; nil if nothing is asked.
-func (p *Packing) afterwards(answers *pathAnswers) func(context.Context, *explore.States) error {
+// afterwards is explore.Options.After; nil if nothing is asked. With show it finds a path for each
+// formula of LTL that is false.
+func (p *Packing) afterwards(answers *pathAnswers, show bool) func(context.Context,
+	*explore.States) error {
 	formulas := p.paths()
 	if len(formulas) == 0 {
 		return nil
 	}
 	return func(ctx context.Context, states *explore.States) (err error) {
-		*answers, err = temporal.Solve(ctx, states, newPathAtoms(p, formulas), formulas)
+		atoms := newPathAtoms(p, formulas)
+		for _, f := range formulas {
+			atoms.shows = append(atoms.shows, show && isLTL(f))
+		}
+		*answers, err = temporal.Solve(ctx, states, atoms, formulas)
 		return err
 	}
 }
 
-// note makes verdicts findings.
+// isLTL reports whether a formula says of all paths what is said of a path alone. A lone X is left
+// out: a deadlock has it mean another thing in CTL.
+func isLTL(f *logic.Formula) bool {
+	var quantified func(f *logic.Formula) bool
+	quantified = func(f *logic.Formula) bool {
+		return f.Op == logic.Exists || f.Op == logic.Forall ||
+			slices.ContainsFunc(f.Args, quantified)
+	}
+	return f.Op == logic.Forall && !f.Args[0].OfState() && f.Args[0].Op != logic.Next &&
+		!quantified(f.Args[0])
+}
+
+// note makes verdicts findings, and paths traces.
 func (p *Packing) note(res *explore.Result, answers pathAnswers) {
 	for i := range p.questions.list {
 		q := &p.questions.list[i]
@@ -68,6 +86,10 @@ func (p *Packing) note(res *explore.Result, answers pathAnswers) {
 			continue
 		}
 		res.Findings[q.finding] = uint64(answers[0].Verdict)
+		if l := answers[0].Lasso; l != nil {
+			res.Traces = append(res.Traces, explore.Trace{Target: q.finding, Steps: l.Steps,
+				Back: l.Back + 1})
+		}
 		answers = answers[1:]
 	}
 }
@@ -77,7 +99,13 @@ type pathAtoms struct {
 	p       *Packing
 	places  []int
 	marking []int64 // their tokens, and the number of successors after all places
+	shows   []bool  // by formula: a path is to be shown if it is false
 }
+
+// Conditions are none: each path counts.
+func (a *pathAtoms) Conditions() (weak, strong int) { return 0, 0 }
+
+func (a *pathAtoms) Shows(number int) bool { return a.shows[number] }
 
 func newPathAtoms(p *Packing, formulas []*logic.Formula) *pathAtoms {
 	a := &pathAtoms{p: p, marking: make([]int64, len(p.net.Places)+1)}

@@ -287,6 +287,11 @@ func (p *Packing) answer(q *question, findings []uint64, res *explore.Result) pr
 		if a.Verdict, a.Reason = logic.Verdict(findings[q.finding]), q.refused; res.Swept != nil {
 			a.Reason = cmp.Or(a.Reason, res.Swept.Detail)
 		}
+		if slices.ContainsFunc(res.Traces, func(t explore.Trace) bool {
+			return t.Target == q.finding
+		}) {
+			a.Witness = q.finding
+		}
 	case property.QuasiLive, property.Stable:
 		fires := func(t int) bool { return findings[p.questions.fires+t] != 0 }
 		all := true // transitions have fired, or places changed

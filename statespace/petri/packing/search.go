@@ -38,6 +38,9 @@ type Search struct {
 	// is reached. Without it, and without properties, that is an [UnboundedError]. Set it before
 	// Run.
 	Endless bool
+	// ShowPaths adds to Result.Traces a path for each formula of LTL that is false. Set it before
+	// Run.
+	ShowPaths bool
 
 	mu        sync.Mutex
 	structure *structure       // nil before the first packing
@@ -214,7 +217,7 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 		}
 		opts.Live = p.live()
 		var paths pathAnswers
-		opts.After = p.afterwards(&paths)
+		opts.After = p.afterwards(&paths, s.ShowPaths)
 		res, err := explore.Run(ctx, job, p, s.answering(p, opts))
 		if err == nil {
 			p.note(res, paths)
@@ -304,6 +307,16 @@ func (p *Packing) Firings(trace []explore.Step) ([]int, error) {
 		}
 	}
 	return firings, nil
+}
+
+// Path are the transitions of a path, as Firings has them. One that repeats must end with the
+// marking that it leads back to.
+func (p *Packing) Path(path explore.Trace) ([]int, error) {
+	steps := path.Steps
+	if path.Back > 0 && !slices.Equal(steps[len(steps)-1].State, steps[path.Back-1].State) {
+		return nil, errUnlikeNet
+	}
+	return p.Firings(steps)
 }
 
 // Marking has the tokens of a packed marking, by place.

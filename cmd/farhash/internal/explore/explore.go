@@ -313,6 +313,7 @@ func (f *exploreFlags) search(ctx context.Context, net *petri.Net, opts explore.
 	var samples report.Samples
 	search := packing.NewSearch(net, properties...)
 	search.Answered, search.Endless = answers.answered, f.endless(properties)
+	search.ShowPaths = f.trace == "witness"
 	err := farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		opts := opts
 		if job.Rank() == 0 {

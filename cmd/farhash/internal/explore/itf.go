@@ -35,6 +35,12 @@ func (f *exploreFlags) writeTraces(net *petri.Net, traces []netTrace) error {
 func (t *netTrace) itf(net *petri.Net) report.ITFTrace {
 	of := report.ITFTrace{Source: net.Name, Property: t.Property, Loop: -1, About: t.called(
 		"a shortest firing sequence") + " to " + t.goal}
+	if t.path {
+		of.About = t.goal
+	}
+	if t.Back != nil {
+		of.Loop = *t.Back
+	}
 	for i := range net.Places {
 		of.Vars = append(of.Vars, net.Places[i].ID)
 	}

@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/plural"
@@ -98,6 +99,9 @@ func (t *netTrace) page() report.Trace {
 			"one."
 		of.Steps = []report.Step{{State: t.end}}
 		return of
+	case t.path:
+		text := t.goesOn()
+		of.Goal, of.End = "A"+t.goal[1:], strings.ToUpper(text[:1])+text[1:]+"."
 	case t.ByWalk:
 		of.End = "A random walk has found this; a shorter sequence may exist."
 	}

@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/try"
@@ -29,4 +31,29 @@ func TestTemporalText(t *testing.T) {
 	try.Refused(t, 2, "G at character 1 looks along paths", "explore", net, "--always",
 		"G deadlock")
 	try.Refused(t, 2, "--ctl: formula", "explore", net, "--ctl", "AG (")
+}
+
+// A formula of LTL that is false is shown by a path that repeats or ends: in text, JSON, a page and
+// ITF.
+func TestPathsShown(t *testing.T) {
+	net := try.Net(t, "philosophers", 3)
+	page, itf := t.TempDir()+"/page.html", t.TempDir()+"/path.itf.json"
+	args := []string{"explore", net, "-q", "-n", "1", "--trace", "witness"}
+	try.Here(t, append(args, "--ltl=F deadlock", "--html", page, "--itf", itf)...).Has(t, 0,
+		"a path that shows ltl F deadlock, ", "and so on for ever: this is the initial marking")
+	for path, text := range map[string]string{page: "And so on for ever: this is the initial",
+		itf: `"loop":0`} {
+		if all, err := os.ReadFile(path); err != nil || !strings.Contains(string(all), text) {
+			t.Errorf("%s: %v, %q is there: false", path, err, text)
+		}
+	}
+	try.Here(t, append(args, "--ltl=not F deadlock")...).Has(t, 0, "this is a deadlock")
+	try.Here(t, append(args, "--ltl=G F enabled(End_1)")...).Has(t, 0,
+		"and so on for ever: this is the marking after ")
+	o := try.ObjectHere(t, 0, append(args, "--json", "--ltl=F deadlock")...)
+	trace := o["traces"].([]any)[0].(map[string]any)
+	if trace["back"] != 0.0 || trace["shortest"] != false || len(trace["firings"].([]any)) == 0 {
+		t.Errorf("%v", trace)
+	}
+	try.Here(t, append(args, "--ctl=AG AF deadlock")...).Has(t, 0, "!a path")
 }

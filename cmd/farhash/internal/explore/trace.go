@@ -26,10 +26,13 @@ type netTrace struct {
 	ByWalk bool `json:"byWalk,omitempty"`
 	// Alone: how End was reached is not known.
 	Alone bool `json:"alone,omitempty"`
+	// Back: the firings after the first Back ones repeat for ever.
+	Back *int `json:"back,omitempty"`
 	// Tokens of the places that have some.
 	Begin map[string]int64 `json:"begin,omitempty"`
 	End   map[string]int64 `json:"end"`
 
+	path       bool   // the path as a whole shows the answer, and not where it leads to
 	goal       string // what it leads to
 	begin, end string // the markings as text
 	net        *petri.Net
@@ -120,6 +123,12 @@ func traceOf(net *petri.Net, p *packing.Packing, a property.Answer, res *explore
 	})
 	if number >= 0 && res.Traces[number].Steps != nil {
 		t, err = traceTo(net, p, res.Traces[number])
+		if a.Property.Kind == property.Temporal {
+			t.path, t.Shortest = true, false
+		}
+		if back := res.Traces[number].Back - 1; back >= 0 {
+			t.Back = &back
+		}
 		return t, err == nil, err
 	}
 	if a.Property.Kind == property.Bound {
@@ -162,7 +171,7 @@ func traceTo(net *petri.Net, p *packing.Packing, found explore.Trace) (netTrace,
 		t.End, t.end = tokens(net, p.Marking(found.Steps[0].State))
 		return t, nil
 	}
-	firings, err := p.Firings(found.Steps)
+	firings, err := p.Path(found)
 	if err != nil {
 		return netTrace{}, err
 	}
@@ -186,6 +195,8 @@ func shownGoal(a *property.Answer, net *petri.Net) string {
 	}
 	goal := "a marking that shows " + report.Printable(a.Property.Name)
 	switch {
+	case a.Property.Kind == property.Temporal:
+		return "a path that shows " + report.Printable(a.Property.Name)
 	case a.Property.Kind != property.Bound:
 	case a.Exact:
 		goal += fmt.Sprintf(" = %d", a.Value)
@@ -217,16 +228,36 @@ func (t *netTrace) print(w io.Writer, sequence string) {
 		fmt.Fprintf(w, "%s, and the way there is not known (--order bfs from the beginning shows "+
 			"one):\n  end  %s\n", t.goal, t.end)
 		return
+	case t.path:
+		sequence = t.goal
 	case len(t.Firings) == 0:
 		fmt.Fprintf(w, "the initial marking is %s\n  begin  %s\n", t.goal, t.begin)
 		return
 	}
-	fmt.Fprintf(w, "%s to %s, %s:\n  begin  %s\n", sequence, t.goal,
-		plural.Of(len(t.Firings), "firing"), t.begin)
+	if !t.path {
+		sequence += " to " + t.goal
+	}
+	fmt.Fprintf(w, "%s, %s:\n  begin  %s\n", sequence, plural.Of(len(t.Firings), "firing"),
+		t.begin)
 	for _, id := range t.Firings {
 		fmt.Fprintf(w, "  %s\n", report.Printable(id))
 	}
 	fmt.Fprintf(w, "  end  %s\n", t.end)
+	if t.path {
+		fmt.Fprintf(w, "  %s\n", t.goesOn())
+	}
+}
+
+// goesOn says what comes after a path.
+func (t *netTrace) goesOn() string {
+	switch {
+	case t.Back == nil:
+		return "this is a deadlock"
+	case *t.Back == 0:
+		return "and so on for ever: this is the initial marking"
+	}
+	return fmt.Sprintf("and so on for ever: this is the marking after %s",
+		plural.Of(*t.Back, "firing"))
 }
 
 // printTraces prints what --trace has asked for, of all markings unless that is a witness. unknown
