@@ -26,6 +26,26 @@ func CatchSignals(ctx context.Context) context.Context {
 	return ctx
 }
 
+// TimeLimit is a limit of time that has ended a context.
+type TimeLimit time.Duration
+
+func (l TimeLimit) Error() string {
+	return "the limit of " + time.Duration(l).String() + " is over"
+}
+
+// LimitTime ends ctx when a limit is over; 0 is none. stop ends that.
+func LimitTime(ctx context.Context, limit time.Duration) (limited context.Context, stop func()) {
+	if limit == 0 {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { cancel(TimeLimit(limit)) })
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
+
 // Caught is a signal that has ended a context.
 type Caught struct{ os.Signal }
 

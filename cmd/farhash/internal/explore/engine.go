@@ -254,7 +254,7 @@ func (b *both) last() error {
 		}
 		err := b.printReached()
 		if err == nil && b.ctx.Err() != nil { // the search was to add to it
-			err = &cli.ExitError{Code: cli.InterruptCode(b.ctx)}
+			err = &cli.ExitError{Code: b.interruptCode(b.ctx)}
 		}
 		return err
 	default:

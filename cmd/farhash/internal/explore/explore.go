@@ -44,8 +44,10 @@ type exploreFlags struct {
 	html, itf          string
 	export             report.GraphFile
 	walk               float64 // percent
-	resumeCommand      string  // without --resume
-	silent             bool    // another rank prints why there is no answer
+	maxSeconds         float64
+	begin              time.Time // of exploring
+	resumeCommand      string    // without --resume
+	silent             bool      // another rank prints why there is no answer
 }
 
 // New is the command farhash explore.
@@ -161,6 +163,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory of all ranks together, such as 2GiB "+
 		"(default: 80% of the available memory)")
 	f.extent.Register(flags, "markings")
+	flags.Float64Var(&f.maxSeconds, "max-seconds", 0, "end the search after `N` seconds")
 	report.RegisterCoverage(flags, &f.coverage, "transition", "markings")
 	flags.StringVar(&f.html, "html", "", "write the answer as a page to `FILE` as well, with "+
 		"charts of the search and traces step by step")
@@ -231,6 +234,10 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 	if opts.Walk = f.walk / 100; f.trace == "deadlock" {
 		opts.Walk = 0 // a shortest way is wanted
 	}
+	if f.maxSeconds < 0 || f.maxSeconds > maxSeconds || f.maxSeconds != f.maxSeconds {
+		return opts, fmt.Errorf("--max-seconds must be above 0 and at most %g, not %v",
+			float64(maxSeconds), f.maxSeconds)
+	}
 	if f.every <= 0 {
 		return opts, fmt.Errorf("--every must be positive, not %v", f.every)
 	}
@@ -280,7 +287,9 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	ctx = cli.CatchSignals(ctx)
+	f.begin = time.Now()
+	ctx, stop := cli.LimitTime(cli.CatchSignals(ctx), f.limit())
+	defer stop()
 	properties, err := f.asked.read(net)
 	if err != nil {
 		return err
@@ -333,6 +342,7 @@ func (f *exploreFlags) search(ctx context.Context, net *petri.Net, opts explore.
 			}
 			if a, err = newAnswer(net, res, p, f.trace); err == nil {
 				a.detail += noteUnbounded(net, res, p, search.Growth())
+				f.noteTime(ctx, &a)
 				err = errors.Join(pass(a), f.writePage(&a, samples),
 					f.writeTraces(net, a.Traces))
 			}
@@ -410,7 +420,7 @@ func (f *exploreFlags) exitFor(ctx context.Context, res *explore.Result) error {
 	case reason == explore.MemoryFull, reason == explore.LimitReached:
 		return &cli.ExitError{Code: cli.ExitIncomplete}
 	case reason == explore.Interrupted:
-		return &cli.ExitError{Code: cli.InterruptCode(ctx)}
+		return &cli.ExitError{Code: f.interruptCode(ctx)}
 	case reason == explore.RankLost && lost != "":
 		return &cli.ExitError{Code: cli.ExitLost, Err: errors.New("a rank was lost: " + lost)}
 	case reason == explore.RankLost:

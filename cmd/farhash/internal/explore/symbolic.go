@@ -59,7 +59,7 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, net *petri.Net, mem 
 		case res == nil && err == nil: // another rank prints the answer
 			return nil
 		case errors.Is(err, diagram.ErrNoAnswer): // others say why
-			return noAnswer(ctx)
+			return f.noAnswer(ctx)
 		}
 		f := *f
 		f.silent = res == nil && job.Rank() != 0
@@ -69,9 +69,9 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, net *petri.Net, mem 
 }
 
 // noAnswer is the exit code of a rank that had no part in a search without an answer.
-func noAnswer(ctx context.Context) error {
+func (f *exploreFlags) noAnswer(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return &cli.ExitError{Code: cli.InterruptCode(ctx)}
+		return &cli.ExitError{Code: f.interruptCode(ctx)}
 	}
 	return &cli.ExitError{Code: cli.ExitIncomplete}
 }
@@ -99,7 +99,8 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, net *petri.Net,
 		return cli.Usage(fmt.Errorf("--engine symbolic: %w", err))
 	case err != nil && ctx.Err() != nil, // another rank may have had memory left
 		errors.Is(err, diagram.ErrInterrupted):
-		a.Reason, code = string(explore.Interrupted), cli.InterruptCode(ctx)
+		a.Reason, code = string(explore.Interrupted), f.interruptCode(ctx)
+		f.noteTime(ctx, &a)
 	case errors.As(err, &full):
 		a.Reason, code = string(explore.MemoryFull), cli.ExitIncomplete
 		a.detail = noteNodes(net, full)
@@ -114,7 +115,7 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, net *petri.Net,
 	case a.full:
 		code = cli.ExitIncomplete
 	case a.TracesCut:
-		code = cli.InterruptCode(ctx)
+		code = f.interruptCode(ctx)
 	}
 	out, err := cli.Stdout()
 	if err != nil {

@@ -162,7 +162,7 @@ func TestNoAnswer(t *testing.T) {
 	for ctx, want := range map[context.Context]int{t.Context(): cli.ExitIncomplete,
 		stopped: cli.ExitTerminate} {
 		exit := (*cli.ExitError)(nil)
-		if err := noAnswer(ctx); !errors.As(err, &exit) || exit.Code != want {
+		if err := new(exploreFlags).noAnswer(ctx); !errors.As(err, &exit) || exit.Code != want {
 			t.Errorf("%v, want exit code %d", err, want)
 		}
 	}
