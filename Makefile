@@ -250,7 +250,7 @@ fuzz: ## run every fuzz test for FUZZTIME (10s)
 draw-long = $(if $(FEW),@:,$(draw))
 draw = bin/farhash-eval $(2) -q --reproducible --panels '$(3)' --plot eval/docs/figures/$(1).svg >eval/docs/figures/$(1).txt
 .PHONY: figures
-figures: build-eval ## draw the plots of eval/docs/papers.md and print its tables, in three minutes; draw the file MEASURED
+figures: build-eval ## draw the plots of eval/docs/papers.md and write its tables, in three minutes; draw the file MEASURED
 	@mkdir -p eval/docs/figures
 	$(call draw-long,op-table1,op table1,trips)
 	$(call draw,op-table1-simulated,op simulated-table1,.)
@@ -271,13 +271,14 @@ figures: build-eval ## draw the plots of eval/docs/papers.md and print its table
 	$(call draw,ne-table1,ne table1,.)
 	$(call draw,ne-simulate,ne simulate,.)
 	$(GO) test ./cache -count=1 -run '^TestHitRates$$' -v | sed -n 's/.*_test.go:[0-9]*: //p' >eval/docs/figures/md-hits.txt
+	bin/farhash-eval page eval/docs/papers.md
 	@if [ -n "$(MEASURED)" ]; then name=$$(basename "$(MEASURED)"); \
 		bin/farhash-eval show "$(MEASURED)" --plot "eval/docs/figures/$${name%.*}.svg" >/dev/null; fi
 
 figures-check: FEW = $(if $(TESTS_NIGHTLY),,yes)
 figures-check: figures ## see whether figures have changed
-	@changed=$$(git status --porcelain eval/docs/figures); [ -z "$$changed" ] || { \
-		git diff --stat eval/docs/figures; echo "$$changed: commit them, and say so in eval/docs/papers.md"; exit 1; }
+	@changed=$$(git status --porcelain eval/docs/figures eval/docs/papers.md); [ -z "$$changed" ] || { \
+		git diff --stat eval/docs; echo "$$changed: commit them, and say so in eval/docs/papers.md"; exit 1; }
 
 clean: ## remove what make builds
 	rm -rf bin

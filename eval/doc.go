@@ -9,10 +9,10 @@
 //
 // Packages dedup and shared measure farhash beside other programs and stores.
 //
-// docs/papers.md has their results, and what cannot be reproduced. The command farhash-eval runs
-// them. An experiment measures and gives records (package
-// internal/record), in the benchmark format of Go; views (package internal/view) make tables,
-// JSON and plots of records. So a result that was saved can be shown again, and a new
+// docs/papers.md has their results, and what cannot be reproduced; package internal/page writes its
+// tables. The command farhash-eval runs the experiments. An experiment measures and gives records
+// (package internal/record), in the benchmark format of Go; views (package internal/view) make
+// tables, JSON and plots of records. So a result that was saved can be shown again, and a new
 // experiment is what it measures and a few lines on how it is shown.
 //
 // The tables and engines belong to the module above, which knows nothing of this one.

@@ -24,6 +24,9 @@ import (
 // each worker of the client sends keys to a core of the server, one in a message, and that searches
 // its own memory and sends the value back. A message is a put of a word, which is acknowledged: so
 // a lookup takes two messages of each card in each direction.
+//
+// A core posts and sends messages besides, which takes time as well. So the time for a request at
+// which both have the same throughput is found by simulating it.
 
 var (
 	// twoSidedLoads are the higher loads of LP Table 1.
@@ -38,6 +41,10 @@ const (
 	slotLine = 64 / 8 // slots
 	// idleNs is how long who finds no message waits before it looks again.
 	idleNs = 50
+	// evenEnough is how much throughputs differ at most that count as the same, and evenSteps how
+	// many times are tried: a few are needed.
+	evenEnough = 0.002
+	evenSteps  = 20
 	// twoSidedEach is how many lookups a worker does.
 	twoSidedEach = 400
 )
@@ -56,9 +63,9 @@ own.`,
 		Name: "two-sided", Computed: true, Reproducible: true, Takes: "10 s",
 		Short: "LP 7: two-sided linear probing beside one-sided cuckoo hashing, by load",
 		Views: []view.View{v, {Name: "LPTwoSidedEven", Title: "Time of a core for a request at " +
-			"which two-sided has the throughput of one-sided cuckoo hashing, by what cores do",
+			"which two-sided has the throughput of one-sided cuckoo hashing, simulated",
 			Columns: []view.Column{{Unit: "lines", Head: "lines searched", Digits: 1},
-				{Unit: "ns", Whole: true}}}},
+				{Unit: "ns", Whole: true}, {Unit: "ratio", Head: "throughput", Digits: 3}}}},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			loads := flags.Float64Slice("load", twoSidedLoads, "loads of the table")
 			each := flags.Int("each", twoSidedEach, "lookups of each worker")
@@ -95,13 +102,18 @@ func simulateTwoSided(ctx context.Context, loads []float64, workers, each int,
 			}
 			rate(string(of), is)
 		}
-		lines, err := simulateServers(ctx, load, workers, each, rate)
+		even, err := simulateServers(ctx, load, workers, each, cuckoo, rate)
 		if err != nil {
 			return err
 		}
-		emit(record.Record{Name: "LPTwoSidedEven", N: 1, Keys: []record.Key{record.K("load", load)},
-			Values: []record.Value{{Value: lines, Unit: "lines"},
-				{Value: float64(workers)/cuckoo*1e3 - lineNs*(lines-1), Unit: "ns"}}})
+		is := record.Record{Name: "LPTwoSidedEven", N: workers * each,
+			Keys:   []record.Key{record.K("load", load)},
+			Values: []record.Value{{Value: even.lines, Unit: "lines"}}}
+		if even.rate > 0 {
+			is.Values = append(is.Values, record.Value{Value: even.ns, Unit: "ns"},
+				record.Value{Value: even.rate / cuckoo, Unit: "ratio"})
+		}
+		emit(is)
 	}
 	return nil
 }
@@ -119,33 +131,68 @@ func oneSidedRate(ctx context.Context, of lookupCase, workers, each int) (rate f
 	return rate, errors.Join(err, t.close())
 }
 
-// simulateServers does all times of a core at a load. It returns the mean lines of a search.
-func simulateServers(ctx context.Context, load float64, workers, each int,
-	rate func(impl string, rate float64)) (lines float64, err error) {
+// even is where two-sided lookups have the throughput of one-sided ones.
+type even struct {
+	ns    float64 // of a core for a request
+	rate  float64 // there, 0 if there is no such time
+	lines float64 // of a search, in the mean
+}
+
+// simulateServers does all times of a core at a load, and finds the one with the throughput that
+// one-sided lookups have.
+func simulateServers(ctx context.Context, load float64, workers, each int, oneSided float64,
+	rate func(impl string, rate float64)) (at even, err error) {
 	of := newCase(linearModel, load)
 	k := of.newKeys(0, int(load*simulatedBytes/8))
 	job := local.Single()
 	built, err := of.shape().build(ctx, job, &k)
 	if err != nil {
-		return 0, errors.Join(err, job.Close())
+		return at, errors.Join(err, job.Close())
 	}
 	defer func() { err = errors.Join(err, built.Close(), job.Close()) }()
+	s := &servers{ctx: ctx, table: built.(baselineTable).Table, keys: &k, cores: workers,
+		each: each}
 	for _, ns := range twoSidedNs {
-		s := &servers{ctx: ctx, table: built.(baselineTable).Table, keys: &k, cores: workers,
-			each: each, requestNs: ns}
-		_, err := sim.Run(sim.Options{Ranks: 2 * workers, RanksPerHost: workers, Seed: 1,
-			Cost: simulatedCost(), View: sim.ViewOwn, MaxTimeNs: sim.MaxNs,
-			MaxSteps: math.MaxUint64, Context: ctx}, func(job rma.Job) error {
-			return s.rank(job.(*sim.Job))
-		})
+		is, err := s.simulate(ns)
 		if err != nil {
-			return 0, fmt.Errorf("two-sided: %w", err)
+			return at, err
 		}
-		n := float64(workers * each)
-		rate(fmt.Sprintf("two-sided-%d-ns", ns), n/float64(max(s.endNs-s.beginNs, 1))*1e3)
-		lines = float64(s.lines) / n
+		rate(fmt.Sprintf("two-sided-%d-ns", ns), is)
 	}
-	return lines, nil
+	at, err = s.meet(oneSided)
+	at.lines = float64(s.lines) / float64(workers*each)
+	return at, err
+}
+
+// meet finds the time at which two-sided lookups have a throughput. Without one the rate is 0.
+func (s *servers) meet(wanted float64) (at even, err error) {
+	// A core is busy for each request with this time, and with the rest of what it does.
+	coreNs := func(rate float64) float64 { return float64(s.cores) / rate * 1e3 }
+	ns := coreNs(wanted)
+	for range evenSteps {
+		at.ns = math.Round(max(0, ns))
+		if at.rate, err = s.simulate(int64(at.ns)); err != nil {
+			return at, err
+		}
+		if math.Abs(at.rate/wanted-1) < evenEnough {
+			return at, nil
+		}
+		ns = at.ns + coreNs(wanted) - coreNs(at.rate)
+	}
+	at.rate = 0
+	return at, nil
+}
+
+// simulate has the cores take a time for a request, and returns million lookups a second.
+func (s *servers) simulate(requestNs int64) (rate float64, err error) {
+	s.requestNs, s.beginNs, s.endNs, s.lines = requestNs, 0, 0, 0
+	_, err = sim.Run(sim.Options{Ranks: 2 * s.cores, RanksPerHost: s.cores, Seed: 1,
+		Cost: simulatedCost(), View: sim.ViewOwn, MaxTimeNs: sim.MaxNs, MaxSteps: math.MaxUint64,
+		Context: s.ctx}, func(job rma.Job) error { return s.rank(job.(*sim.Job)) })
+	if err != nil {
+		return 0, fmt.Errorf("two-sided: %w", err)
+	}
+	return float64(s.cores*s.each) / float64(max(s.endNs-s.beginNs, 1)) * 1e3, nil
 }
 
 // servers is a simulated run: ranks below cores are workers of the client, and worker i has core i

@@ -10,6 +10,7 @@ import (
 
 	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
 
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/internal/measure"
@@ -68,7 +69,7 @@ func Table1() *experiment.Experiment {
 		Long: `Counts round trips of the map and of the paper's own protocol by load, beside
 NE Table 1. There is one writer, on the one-sided path. Nothing is timed, so the counts are the
 same on every machine.`,
-		Takes:        "1 s",
+		Takes:        "3 s",
 		Example:      "--slots 1Mi --panels 'new key' --plot put.svg",
 		Runs:         1,
 		OneSided:     true,
@@ -89,6 +90,11 @@ same on every machine.`,
 					{Unit: "counted", Digits: 2}, {Unit: "server", Digits: 2},
 					{Unit: "at-once", Digits: 2},
 					{Unit: "at-once-server", Head: "server", Digits: 2}}},
+			{Name: "NessieServer", Title: "load at which the paper's own protocol first needs " +
+				"its server",
+				Notes: fmt.Sprintf("Median, least and largest of %d tables that it fills by "+
+					"itself.", serverSeeds),
+				Columns: []view.Column{{Unit: "load", Digits: 3, Spread: true}}},
 		},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			t := &table1{}
@@ -135,7 +141,7 @@ func (t *table1) Round(ctx context.Context, job rma.Job, seed uint64,
 			transactions    bool
 			counted, server string
 		}{{false, "counted", "server"}, {true, "at-once", "at-once-server"}} {
-			n, err := countNessie(ctx, job, slots, of.transactions, load, seed)
+			n, err := countNessie(ctx, job, slots, of.transactions, nessie.Independent, load, seed)
 			if err != nil {
 				return fmt.Errorf("the paper's protocol: %w", err)
 			}
@@ -148,15 +154,44 @@ func (t *table1) Round(ctx context.Context, job rma.Job, seed uint64,
 		}
 		emit(r)
 	}
+	if job.Rank() == 0 {
+		for slots := t.slots; slots <= min(4*t.slots, maxSlots); slots *= 4 {
+			if err := firstServer(ctx, slots, emit); err != nil {
+				return err
+			}
+		}
+	}
+	return job.Barrier(ctx)
+}
+
+// serverSeeds is how many tables are filled until the server is needed.
+const serverSeeds = 41
+
+// firstServer has the paper's algorithm fill tables by itself until it needs its server.
+func firstServer(ctx context.Context, slots experiment.Count, emit experiment.Emit) error {
+	for seed := range uint64(serverSeeds) {
+		job := local.Single()
+		t, err := nessie.New(ctx, job, nessie.Config{SlotsPerRank: uint64(slots),
+			ItemsPerRank: uint64(slots) + 2, MaxKey: 8})
+		if err != nil {
+			return errors.Join(err, job.Close())
+		}
+		load, err := t.FirstServer(ctx, seed)
+		if err := errors.Join(err, t.Close(), job.Close()); err != nil {
+			return fmt.Errorf("until the server is needed: %w", err)
+		}
+		emit(record.Record{Name: "NessieServer", N: 1, Keys: []record.Key{
+			record.K("slots", slots.String())}, Values: []record.Value{
+			{Value: load, Unit: "load"}}})
+	}
 	return nil
 }
 
 // countNessie counts the paper's protocol as NE 4 does: rank 0, alone, puts new keys into a
-// table whose slots are taken at random, a fiftieth of them around a load. So full a table the
-// protocols cannot fill by themselves: half of it at most. Transactions need ranks of one process;
-// in other jobs nothing is counted for them.
-func countNessie(ctx context.Context, job rma.Job, slots uint64, transactions bool, load float64,
-	seed uint64) (n nessie.Counted, err error) {
+// table, a fiftieth of its slots around a load. Transactions need ranks of one process; in other
+// jobs nothing is counted for them.
+func countNessie(ctx context.Context, job rma.Job, slots uint64, transactions bool,
+	how nessie.Filling, load float64, seed uint64) (n nessie.Counted, err error) {
 	t, err := nessie.New(ctx, job, nessie.Config{SlotsPerRank: slots,
 		ItemsPerRank: slots*uint64(job.Size()) + 2, MaxKey: 8, Transactions: transactions})
 	if errors.Is(err, nessie.ErrNoTransactions) {
@@ -165,7 +200,7 @@ func countNessie(ctx context.Context, job rma.Job, slots uint64, transactions bo
 	if err != nil {
 		return n, err
 	}
-	n, err = t.Count(ctx, load, seed)
+	n, err = t.Count(ctx, how, load, seed)
 	err = rma.AllSucceeded(ctx, job, "counting", err)
 	return n, errors.Join(err, t.Close())
 }

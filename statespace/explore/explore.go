@@ -170,6 +170,7 @@ type search struct {
 	stranded  *place    // nil: no state was found to be
 	atLast    bool      // the search is complete, and its last states have decided everything
 	rounds    int       // of words shared
+	ways      uint64    // traces that were searched for
 	taskWords int       // length of a task: 1, or words where a name does not give a state back
 }
 

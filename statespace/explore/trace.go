@@ -182,6 +182,7 @@ func (s *search) firstWitness(ctx context.Context, target int) (at *place, err e
 
 // wayTo is a shortest way to a state. Collective.
 func (s *search) wayTo(ctx context.Context, at *place) (way []Step, err error) {
+	s.ways++
 	t := &tracer{search: s, state: make([]uint64, s.words)}
 	if t.Expander, err = s.anotherExpander(); err != nil {
 		return nil, err
@@ -222,7 +223,7 @@ func (t *tracer) stepBack(ctx context.Context, level uint64) (int, error) {
 	bank := cellTrace + int(level%2)*(1+t.words)
 	action, failure := t.findPredecessor(ctx, bank, level)
 	if failure == nil && action >= 0 {
-		words := append([]uint64{level}, t.last...)
+		words := append([]uint64{t.stamp(level)}, t.last...)
 		for i, word := range slices.Backward(words) { // the level last: the rest is there then
 			failure = errors.Join(failure, t.control.set(ctx, bank+i, word))
 		}
@@ -243,10 +244,19 @@ func (t *tracer) stepBack(ctx context.Context, level uint64) (int, error) {
 	return int(actions[finder]) - 1, nil
 }
 
+// levelBits is room for a level in a stamp.
+const levelBits = 40
+
+// stamp says that a rank has published a predecessor of a state of this level. That of the way
+// before may still be there.
+func (t *tracer) stamp(level uint64) uint64 {
+	return t.ways<<levelBits | level
+}
+
 // found reports whether a rank has published a predecessor of a state of this level.
 func (t *tracer) found(ctx context.Context, bank int, level uint64) (bool, error) {
 	for rank := range t.job.Size() {
-		if word, err := t.control.Load(ctx, rank, bank); err != nil || word == level {
+		if word, err := t.control.Load(ctx, rank, bank); err != nil || word == t.stamp(level) {
 			return true, err
 		}
 	}

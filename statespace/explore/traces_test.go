@@ -51,6 +51,35 @@ func TestTraceEach(t *testing.T) {
 	}
 }
 
+// A rank has so many states in a level that it looks whether another one has found a predecessor.
+// It does not take what was found for the trace before.
+func TestTraceAfterAnother(t *testing.T) {
+	const wide = 1 << 13
+	g := &graph{bits: 14, words: 1, goal: 2*wide - 1, next: func(s uint64, out []uint64) []uint64 {
+		switch {
+		case s == 0:
+			for child := range uint64(wide - 1) {
+				out = append(out, 1+child)
+			}
+		case s < wide:
+			out = append(out, s+wide)
+		}
+		return out
+	}}
+	for ranks := 1; ranks <= 3; ranks++ {
+		r := mustSearchModel(t, setting{ranks: ranks, opts: explore.Options{TraceEach: true,
+			Trace: []int{findingGoal, findingLargest, findingTwice}}}, undecided{g})
+		for _, tr := range r.Traces {
+			if len(tr.Steps) != 3 || tr.Steps[2].State[0] != g.goal {
+				t.Errorf("%d ranks: target %d: %v", ranks, tr.Target, tr.Steps)
+			}
+		}
+		if len(r.Traces) != 3 {
+			t.Errorf("%d ranks: %d traces", ranks, len(r.Traces))
+		}
+	}
+}
+
 // undecided is a graph that is searched to its end.
 type undecided struct{ *graph }
 

@@ -122,7 +122,7 @@ measured before a signal is printed, and marked INCOMPLETE.`,
 	}
 	lines, stores := dedup.Experiment(), shared.Experiment()
 	root.AddCommand(experiment.Command(lines), experiment.Command(stores), shared.Worker(),
-		model.Command(),
+		model.Command(), pageCommand(),
 		experiment.All(all), experiment.Show(append(all, lines, stores)))
 	return root
 }

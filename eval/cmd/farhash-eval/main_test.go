@@ -188,6 +188,35 @@ func TestShowBench(t *testing.T) {
 	}
 }
 
+// The tables of a page are written from the output beside it.
+func TestPage(t *testing.T) {
+	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, err := os.ReadFile(filepath.Join(docs, "papers.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "papers.md")
+	wrong := bytes.Replace(right, []byte("| 1.036 | 1.0 |"), []byte("| 1.0 | 1.036 |"), 1)
+	if bytes.Equal(wrong, right) {
+		t.Fatal("the page has another table")
+	}
+	err = errors.Join(os.WriteFile(path, wrong, 0o600),
+		os.Symlink(filepath.Join(docs, "figures"), filepath.Join(dir, "figures")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run("page", path); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, right) {
+		t.Errorf("the page is not as it was, error %v", err)
+	}
+}
+
 // What makes no sense is wrong usage, and nothing is measured.
 func TestUsage(t *testing.T) {
 	for _, args := range []string{

@@ -3,9 +3,12 @@ package chart
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"image/color"
 	"io"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -106,12 +109,34 @@ func Write(w io.Writer, format string, panels []*plot.Plot, panelWidth vg.Length
 	if _, err := out.WriteTo(&drawing); err != nil {
 		return err
 	}
-	_, err := w.Write(bytes.ReplaceAll(drawing.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:"+fontFamily+";")))
+	text := bytes.ReplaceAll(fixWidths(drawing.Bytes()), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:"+fontFamily+";"))
+	_, err := w.Write(text)
 	return err
 }
 
-// AddLine draws points joined by a line, with a glyph at each if shape is not nil.
+// svgText is a text as vgsvg writes it: up to its style, the size of its font, and what it says.
+var svgText = regexp.MustCompile(
+	`(<text [^>]*?)(\s+style="[^"]*font-size:([0-9.]+)px[^"]*">)([^<]*)`)
+
+// fixWidths gives each text of a drawing the width that it was placed with. A reader without the
+// typeface sees another one, which would run into what stands beside it.
+func fixWidths(svg []byte) []byte {
+	return svgText.ReplaceAllFunc(svg, func(text []byte) []byte {
+		part := svgText.FindSubmatch(text)
+		size, err := strconv.ParseFloat(string(part[3]), 64)
+		if err != nil || len(part[4]) == 0 {
+			return text
+		}
+		face := font.DefaultCache.Lookup(plot.DefaultFont, vg.Points(size))
+		width := face.Width(html.UnescapeString(string(part[4]))).Points()
+		return fmt.Appendf(nil, `%s textLength="%.4g" lengthAdjust="spacingAndGlyphs"%s%s`, part[1],
+			width, part[2], part[4])
+	})
+}
+
+// AddLine draws points joined by a line, with a glyph at each if shape is not nil. A line without a
+// name is not in the legend.
 func AddLine(p *plot.Plot, name string, xys plotter.XYs, c color.Color,
 	shape draw.GlyphDrawer) error {
 	line, err := plotter.NewLine(xys)
@@ -129,7 +154,9 @@ func AddLine(p *plot.Plot, name string, xys plotter.XYs, c color.Color,
 		p.Add(points)
 		thumbs = append(thumbs, points)
 	}
-	p.Legend.Add(name, thumbs...)
+	if name != "" {
+		p.Legend.Add(name, thumbs...)
+	}
 	return nil
 }
 

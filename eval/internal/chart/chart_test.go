@@ -100,3 +100,25 @@ func TestWrite(t *testing.T) {
 		t.Error("pdf is written")
 	}
 }
+
+// Readers without the typeface give a text the width that it was placed with.
+func TestTextWidths(t *testing.T) {
+	panel := NewPanel("a title", "x & more", "y")
+	line := plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}
+	if err := AddLine(panel, "a line's name", line, Colour(0), nil); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Write(&out, "svg", []*plot.Plot{panel}, PanelWidth); err != nil {
+		t.Fatal(err)
+	}
+	svg := out.String()
+	if n := strings.Count(svg, "<text "); n < 10 || strings.Count(svg, " textLength=") != n {
+		t.Errorf("%d texts, %d widths", n, strings.Count(svg, " textLength="))
+	}
+	// Widths of Liberation Sans are those of Arial: "x & more" has 500 + 278 + 667 + 278 + 833 +
+	// 556 + 333 + 556 thousandths of 12.
+	if !strings.Contains(svg, `textLength="48.01"`) {
+		t.Errorf("the width of a label is wrong:\n%s", svg)
+	}
+}

@@ -51,8 +51,22 @@ func (t Trips) LawDone(load float64) float64 {
 	return (t.Law(load) - four*t.Second) / (1 - four)
 }
 
+// Filling is how a table is filled before something is counted in it.
+type Filling int
+
+const (
+	// Independent takes each slot with the same chance, as NE 4 assumes, by a key whose other slot
+	// may be any. No algorithm with two slots for a key fills a table so at high loads.
+	Independent Filling = iota
+	// Written writes keys. One for which one migration is not enough is left out, as NE
+	// would have called its server for it.
+	Written
+)
+
 // Counted is what writes of new keys have met and needed.
 type Counted struct {
+	Keys       uint64 // in the table before
+	Secondary  uint64 // of them, in their secondary slot
 	Writes     uint64
 	Done       uint64  // of them, with at most one migration
 	RoundTrips uint64  // of those that were done
@@ -63,6 +77,8 @@ type Counted struct {
 
 // Add adds another count.
 func (c *Counted) Add(d Counted) {
+	c.Keys += d.Keys
+	c.Secondary += d.Secondary
 	c.Writes += d.Writes
 	c.Done += d.Done
 	c.RoundTrips += d.RoundTrips
@@ -74,11 +90,11 @@ func (c *Counted) Add(d Counted) {
 // minCountedSlots is how many slots there are at least, so that there are some writes.
 const minCountedSlots = 1000
 
-// Count fills an empty table, which nobody else uses, to 0.01 less than a load, as NE 4 assumes
-// it: each slot is taken with that chance, by a key whose other slot may be any. Each rank owns as
+// Count fills an empty table, which nobody else uses, to 0.01 less than a load. Each rank owns as
 // many items. Rank 0 then counts writes of new keys, a fiftieth of the slots, and as many reads. A
 // write for which one migration is not enough changes nothing. Keys have 8 bytes. Collective.
-func (t *Table) Count(ctx context.Context, load float64, seed uint64) (c Counted, err error) {
+func (t *Table) Count(ctx context.Context, how Filling, load float64, seed uint64) (c Counted,
+	err error) {
 	if t.cfg.MaxKey < 8 || t.total < minCountedSlots || !(load >= .01 && load < 1) {
 		return c, fmt.Errorf("kv: counting needs keys of 8 bytes, not %d, at least %d slots, "+
 			"not %d, and a load from 0.01 to below 1, not %g", t.cfg.MaxKey, minCountedSlots,
@@ -91,27 +107,22 @@ func (t *Table) Count(ctx context.Context, load float64, seed uint64) (c Counted
 	defer func() { err = errors.Join(err, s.Close()) }()
 	s.mover.links = 0
 	rng := rand.New(rand.NewPCG(seed, math.Float64bits(load)))
-	keys, taken, err := s.scatter(ctx, rng, load-.01)
+	if how == Written {
+		err = s.writeKeys(ctx, seed, uint64((load-.01)*float64(t.total)))
+	} else {
+		err = s.scatter(ctx, rng, load-.01)
+	}
 	err = rma.AllSucceeded(ctx, t.job, "filling the table", err)
 	if err != nil || t.job.Rank() > 0 {
 		return c, err
 	}
-	for range t.total / 50 {
-		s.count = counts{}
-		began := t.nowNs()
-		err := s.call(ctx, Write, drawKey(rng), nil)
-		var full *FullError
-		if err != nil && (!errors.As(err, &full) || full.Items) {
-			return c, err
-		}
-		c.Writes++
-		c.Loads += float64(taken) / float64(t.total)
-		if err == nil {
-			taken++
-			c.Done++
-			c.RoundTrips += s.count.trips
-			c.Ns += t.nowNs() - began
-		}
+	keys, secondary, err := t.keys(ctx)
+	if err != nil {
+		return c, err
+	}
+	c.Keys, c.Secondary = uint64(len(keys)), secondary
+	if err := s.countWrites(ctx, rng, &c); err != nil {
+		return c, err
 	}
 	began := t.nowNs()
 	for range c.Writes {
@@ -121,6 +132,56 @@ func (t *Table) Count(ctx context.Context, load float64, seed uint64) (c Counted
 	}
 	c.GetNs = t.nowNs() - began
 	return c, nil
+}
+
+// countWrites counts writes of new keys.
+func (s *session) countWrites(ctx context.Context, rng *rand.Rand, c *Counted) error {
+	taken := c.Keys
+	for range s.t.total / 50 {
+		s.count = counts{}
+		began := s.t.nowNs()
+		fits, err := s.write(ctx, drawKey(rng))
+		if err != nil {
+			return err
+		}
+		c.Writes++
+		c.Loads += float64(taken) / float64(s.t.total)
+		if fits {
+			taken++
+			c.Done++
+			c.RoundTrips += s.count.trips
+			c.Ns += s.t.nowNs() - began
+		}
+	}
+	return nil
+}
+
+// write writes a key without a value, if the migrations that are allowed make room for it.
+func (s *session) write(ctx context.Context, key []byte) (fits bool, err error) {
+	err = s.call(ctx, Write, key, nil)
+	var full *FullError
+	if errors.As(err, &full) && !full.Items {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// FirstServer writes new keys into an empty table, which nobody else uses, until one migration is
+// not enough for a key, so that NE would call its server. It returns the load of the table. Keys
+// have 8 bytes. The job has one rank.
+func (t *Table) FirstServer(ctx context.Context, seed uint64) (load float64, err error) {
+	s, err := t.newSession()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	s.mover.links = 0
+	rng := rand.New(rand.NewPCG(seed, t.total))
+	for n := 0; ; n++ {
+		if fits, err := s.write(ctx, drawKey(rng)); err != nil || !fits {
+			return float64(n) / float64(t.total), err
+		}
+	}
 }
 
 // nowNs is the virtual time of a simulated job, and 0 in others.
@@ -133,11 +194,50 @@ func (t *Table) nowNs() int64 {
 
 func drawKey(rng *rand.Rand) []byte { return binary.LittleEndian.AppendUint64(nil, rng.Uint64()) }
 
-// scatter takes slots with that chance each, and returns how many, and all keys. Ranks, which draw
-// the same, take turns: so they own the items.
-func (s *session) scatter(ctx context.Context, rng *rand.Rand, load float64) (keys [][]byte,
-	n uint64, err error) {
-	wanted := make([]bool, s.t.total)
+// writeKeys writes keys until n slots are taken, one rank after the other, each its part.
+func (s *session) writeKeys(ctx context.Context, seed, n uint64) error {
+	rank, ranks := uint64(s.t.job.Rank()), uint64(s.t.job.Size())
+	rng := rand.New(rand.NewPCG(seed, rank))
+	for turn := range ranks {
+		var err error
+		for left := (n + turn) / ranks; turn == rank && left > 0 && err == nil; {
+			var fits bool
+			if fits, err = s.write(ctx, drawKey(rng)); fits {
+				left--
+			}
+		}
+		if err := rma.AllSucceeded(ctx, s.t.job, "writing keys", err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keys are all keys of the table, and how many of them are in their secondary slot.
+func (t *Table) keys(ctx context.Context) (keys [][]byte, secondary uint64, err error) {
+	err = t.walk(ctx, func(w *walker, slot, word uint64) error {
+		if empty(word) {
+			return nil
+		}
+		rank, off := t.arena.locate(itemOf(word))
+		if err := w.get(ctx, w.item, t.items, rank, off); err != nil {
+			return err
+		}
+		var c content
+		c.read(w.item, word)
+		keys = append(keys, c.key)
+		if p, _ := t.slotsOf(c.key); p != slot {
+			secondary++
+		}
+		return nil
+	})
+	return keys, secondary, err
+}
+
+// scatter takes slots with that chance each. Ranks, which draw the same, take turns: so they own
+// the items.
+func (s *session) scatter(ctx context.Context, rng *rand.Rand, load float64) error {
+	wanted, n := make([]bool, s.t.total), uint64(0)
 	for i := range wanted {
 		if wanted[i] = rng.Float64() < load; wanted[i] {
 			n++
@@ -155,17 +255,16 @@ func (s *session) scatter(ctx context.Context, rng *rand.Rand, load float64) (ke
 		}
 		wanted[p] = false
 		left--
-		keys = append(keys, o.key)
 		if left%ranks != uint64(s.t.job.Rank()) {
 			continue
 		}
 		o.sent = false
 		o.start((*op).place, p, sec)
 		if err := s.run(ctx, o); err != nil {
-			return nil, 0, err
+			return err
 		}
 	}
-	return keys, n, nil
+	return nil
 }
 
 // place puts the key into slot p, which is empty.

@@ -67,7 +67,7 @@ func counted(t *testing.T, about float64, law Trips, transactions bool) (load, m
 	var all Counted
 	for round := range rounds {
 		err := withTable(lab.Engines()[0], 1, cfg, func(t *Table) error {
-			c, err := t.Count(ctx, about, round)
+			c, err := t.Count(ctx, Independent, about, round)
 			all.Add(c)
 			return errors.Join(err, t.Check(ctx))
 		})
@@ -134,4 +134,54 @@ func (t *Table) mean(kind Kind, first, last uint64) (float64, error) {
 	}
 	after := t.Stats().Kinds[kind]
 	return float64(after.RoundTrips-before.RoundTrips) / float64(after.Calls-before.Calls), nil
+}
+
+// TestFillings: half of the keys are in their secondary slot where slots are taken at random, and
+// about half the load where the algorithm has written them, with one rank and with several.
+func TestFillings(t *testing.T) {
+	const load = .25
+	for _, of := range []struct {
+		how         Filling
+		least, most float64
+	}{{Independent, .45, .55}, {Written, .1, .15}} {
+		for ranks := 1; ranks <= 3; ranks += 2 {
+			cfg := Config{SlotsPerRank: 1 << 12, ItemsPerRank: 1 << 13, MaxKey: 8}
+			err := withTable(lab.Engines()[0], ranks, cfg, func(tab *Table) error {
+				c, err := tab.Count(ctx, of.how, load, 1)
+				if tab.job.Rank() > 0 || err != nil {
+					return errors.Join(err, tab.job.Barrier(ctx))
+				}
+				share := float64(c.Secondary) / float64(c.Keys)
+				taken := float64(c.Keys) / float64(tab.total)
+				if share < of.least || share > of.most || math.Abs(taken-(load-.01)) > .02 {
+					t.Errorf("filling %d, %d ranks: %.3f in secondary slots, load %.3f", of.how,
+						ranks, share, taken)
+				}
+				return errors.Join(tab.Check(ctx), tab.job.Barrier(ctx))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestFirstServer: the table is as full as FirstServer says, and one migration is not enough.
+func TestFirstServer(t *testing.T) {
+	const slots = 1 << 12
+	cfg := Config{SlotsPerRank: slots, ItemsPerRank: slots + 2, MaxKey: 8}
+	err := withTable(lab.Engines()[0], 1, cfg, func(tab *Table) error {
+		load, err := tab.FirstServer(ctx, 1)
+		if err != nil {
+			return err
+		}
+		n, err := tab.Len(ctx)
+		if float64(n) != load*slots || load < .05 || load >= .5 {
+			t.Errorf("load %.3f with %d keys", load, n)
+		}
+		return errors.Join(err, tab.Check(ctx))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

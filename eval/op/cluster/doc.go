@@ -60,12 +60,8 @@
 //
 // OP gives the bandwidth. Times of the processor and of memory within a host are from
 // rma/sim, and the rate of messages is an assumption that OP does not reach. The other cells
-// are predicted, with seed 1 (farhash-eval op simulated-table1):
-//
-//	round trips                    25 cells  mean error  1.3 %  largest  -3.8 %
-//	latency                        23                    1.9             -6.4
-//	throughput, 2 to 48 machines   13                    7.9            +18.9
-//	throughput, 1 machine           4                   98.1            -98.4
+// are predicted, with seed 1. farhash-eval op simulated-table1 prints their errors, which
+// eval/docs/papers.md has too.
 //
 // OP prints round trips with one decimal: no cell is off by more than that and the deviation
 // of one table.

@@ -1,0 +1,51 @@
+package page
+
+// Phrases are the parts of the prose that have figures. A figure in braces is printed, or made of
+// what is printed: see [Names]. The others are of the papers and of how something was simulated, or
+// a test of their own has them. Text in backquotes and targets of links are _ here.
+var Phrases = []string{
+	"{op-agree} of 25 cells agree. For the other {op-differ} the formula",
+	"(_ of _) has 2.05 and 1.96, on the border to OP's.",
+	"of the others: {cells-trips} round trips {error-trips}, {cells-times} latencies " +
+		"{error-times}, {cells-rates} throughputs of 2 to 48 machines {error-rates}.",
+	"16 processes do {op-peak} million operations a second, {op-speedup} times as many as two",
+	"OP has {op-peak-paper} million, {op-speedup-paper} times as many.",
+	"OP's {op-one-paper} million operations a second of one process are 5 ns each",
+	"*Full from load 0.92 on with C=8.* This needs an M of about 384. With OP's M=32 the formula " +
+		"expects the first full at load 0.74.",
+
+	"have {lp-law-f90} and {lp-law-f95} (fixed), {lp-law-c90} and {lp-law-c95} (capped): a " +
+		"table of 1 Mi records",
+	"to the heap: {heap-cuckoo} with LP's keys, random numbers of 4 bytes of which some have " +
+		"several records. LP has {heap-cuckoo-paper}. Signatures of a byte in twelve slots agree " +
+		"by chance in 0.028 cases, and a random key has 1.015 records in the mean.",
+	"Simulated million lookups a second at load 0.65, records of 8 and 128 bytes",
+	"Hybrid has at least {hybrid-least} of the throughput of the better one, and up to " +
+		"{hybrid-to-inline} times inline and {hybrid-to-heap} times the heap.",
+	"a lookup takes {hybrid-inline-ns} ns inline and {hybrid-first-ns} to {hybrid-last-ns} ns " +
+		"hybrid:",
+	"for a request, 5 ns for each further line of 64 bytes",
+	"With 500 ns, two-sided has {two-sided} times the throughput of cuckoo hashing at " +
+		"load 0.9, and {two-sided-95} times at 0.95.",
+	"![cost of a lookup at load 0.8",
+	"*Short reads are too fast*, by {short-least} to {short-most} %, the more the shorter",
+	"is {uncapped-80} and {uncapped-90} at loads 0.8 and 0.9, as in LP, and {uncapped-85} at " +
+		"0.85: there reads of {lp-r174} slots wait for the bandwidth ({lp-r174-gbs} GB/s of " +
+		"12.5).",
+	"LP measures 2.9 µs for a read, and its own c is 1.29 µs.",
+	"as if it read all places, and 1.7 times its latency",
+	"counts 2.0 requests, as LP does; the table here needs {sequential-first} to " +
+		"{sequential-last}.",
+	"its sum ends at C >= 0.99,",
+
+	"the table has 65,536 slots:",
+	"meets all five figures within 0.1: 2 round trips",
+	"in _ {get-copy} if the pair has a copy in the slot, else {get-none}.",
+	"takes 5 or more in NE; in _ {present-copy} or {present-none}.",
+	"at a load of {server-64} with 65,536 slots and {server-256} with 262,144 (medians of 41 " +
+		"tables; {server-64-min} to {server-64-max} and {server-256-min} to {server-256-max}).",
+	"{one-move} at load 0.75 (NE: 70 %), and {one-move-ours} in the table above.",
+	"Its abstract has less than 25 µs for a write",
+	"is 0.5 or 0.25. NE has {ne-us-75} µs at load 0.75, where Table 1 has {ne-trips-75} round " +
+		"trips. At 10 µs each a write takes {ne-us-50} µs at 0.5 and {ne-us-25} µs at 0.25.",
+}

@@ -1,0 +1,212 @@
+package page
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Names are the figures of the prose: a reference to a cell that is printed.
+var Names = map[string]string{
+	"op-peak":       "op-table1-simulated | virtual time | hosts=48; procs=16 | Mop/s",
+	"op-peak-paper": "op-table1-simulated | virtual time | hosts=48; procs=16 | OP",
+	"op-one-paper":  "op-table1-simulated | virtual time | hosts=1; procs=1 | OP",
+	"op-speedup":    "op-table1-simulated | virtual time | hosts=48; procs=16 | speedup",
+	"op-speedup-paper": "op-table1-simulated | virtual time | hosts=48; procs=16 | " +
+		"OP@speedup",
+
+	"cells-trips": "op-table1-simulated | errors where | of=round trips | cells",
+	"cells-times": "op-table1-simulated | errors where | of=latency | cells",
+	"cells-rates": "op-table1-simulated | errors where | " +
+		"of=throughput, 2 machines and more | cells",
+	"heap-cuckoo-paper": "lp-figure11 | Tables 3 | " +
+		"record=8; impl=cuckoo-parallel; keys=random | LP@to the heap",
+	"lp-law-f90":  "lp-table1 | requests of | load=0.9 | law@linear-fixed",
+	"lp-law-f95":  "lp-table1 | requests of | load=0.95 | law@linear-fixed",
+	"lp-law-c90":  "lp-table1 | requests of | load=0.9 | law@linear-model",
+	"lp-law-c95":  "lp-table1 | requests of | load=0.95 | law@linear-model",
+	"lp-r174":     "lp-table1 | slots of | load=0.85 | LP@linear-uncapped",
+	"lp-r174-gbs": "lp-table1 | Fig. 7 | load=0.85; impl=linear-uncapped | sim GB/s",
+
+	"hybrid-least":     "lp-hybrid | in words | what=hybrid by either of them, least | sim",
+	"hybrid-to-inline": "lp-hybrid | in words | what=hybrid by inline, most | sim",
+	"hybrid-to-heap":   "lp-hybrid | in words | what=hybrid by heap, most | sim",
+	"hybrid-inline-ns": "lp-hybrid | LP 7 | long=0; storage=inline | ns",
+	"hybrid-first-ns":  "lp-hybrid | LP 7 | long=0; storage=hybrid | ns",
+	"hybrid-last-ns":   "lp-hybrid | LP 7 | long=100; storage=hybrid | ns",
+
+	"sequential-first": "lp-figure6 | Fig. 6 | " +
+		"load=0.25; impl=cuckoo-sequential; bucket=4; keys=distinct | requests",
+	"sequential-last": "lp-figure6 | Fig. 6 | " +
+		"load=0.95; impl=cuckoo-sequential; bucket=4; keys=distinct | requests",
+	"reads-ours": "lp-reads | in words |  | sim",
+
+	"server-64":      "ne-table1 | first needs | slots=64Ki | load",
+	"server-64-min":  "ne-table1 | first needs | slots=64Ki | min",
+	"server-64-max":  "ne-table1 | first needs | slots=64Ki | max",
+	"server-256":     "ne-table1 | first needs | slots=256Ki | load",
+	"server-256-min": "ne-table1 | first needs | slots=256Ki | min",
+	"server-256-max": "ne-table1 | first needs | slots=256Ki | max",
+	"ne-trips-75":    "ne-table1 | puts of new keys | load=0.75 | NE",
+}
+
+// computed are figures of the prose that are made of several cells.
+var computed = map[string]func(f *Figures) string{
+	"op-agree":  func(f *Figures) string { return strconv.Itoa(f.opAgreement(true)) },
+	"op-differ": func(f *Figures) string { return strconv.Itoa(f.opAgreement(false)) },
+	"two-sided": func(f *Figures) string {
+		return f.ratio(1, "lp-two-sided | LP 7 | load=0.9 | two-sided-500-ns",
+			"lp-two-sided | LP 7 | load=0.9 | cuckoo-parallel")
+	},
+	"two-sided-95": func(f *Figures) string {
+		return f.ratio(1, "lp-two-sided | LP 7 | load=0.95 | two-sided-500-ns",
+			"lp-two-sided | LP 7 | load=0.95 | cuckoo-parallel")
+	},
+	"short-least": func(f *Figures) string { return percent(slices.Min(f.tooFast()) - 1) },
+	"short-most":  func(f *Figures) string { return percent(slices.Max(f.tooFast()) - 1) },
+	"uncapped-80": func(f *Figures) string { return f.uncapped("0.8") },
+	"uncapped-85": func(f *Figures) string { return f.uncapped("0.85") },
+	"uncapped-90": func(f *Figures) string { return f.uncapped("0.9") },
+	"heap-cuckoo": (*Figures).heapOfCuckoo,
+	"error-trips": func(f *Figures) string { return f.errors("round trips") },
+	"error-times": func(f *Figures) string { return f.errors("latency") },
+	"error-rates": func(f *Figures) string {
+		return f.errors("throughput, 2 machines and more")
+	},
+	"get-copy":     func(f *Figures) string { return f.span("value=8; copies=true", "get") },
+	"get-none":     func(f *Figures) string { return f.span("value=100; copies=true", "get") },
+	"present-copy": func(f *Figures) string { return f.span("value=8; copies=true", present) },
+	"present-none": func(f *Figures) string { return f.span("value=100; copies=true", present) },
+	"ne-us-75":     func(f *Figures) string { return short(f, f.cell(neWrite)) },
+	"ne-us-50":     func(f *Figures) string { return f.tenUs("0.5") },
+	"ne-us-25":     func(f *Figures) string { return f.tenUs("0.25") },
+	"one-move": func(f *Figures) string {
+		return strconv.FormatFloat(1-math.Pow(0.75, 4), 'f', 2, 64)
+	},
+	"one-move-ours": func(f *Figures) string {
+		return strconv.FormatFloat(
+			1-f.number("ne-table1 | puts of new keys | load=0.75 | server@counted"), 'f', 2, 64)
+	},
+}
+
+// neWrite is the one latency that NE 4 prints.
+const neWrite = "ne-simulate | latencies | load=0.75 | NE put"
+
+// present is a column of NE Table 1.
+const present = "put-present"
+
+// opAgreement counts the cells of OP Table 1 that agree, or do not.
+func (f *Figures) opAgreement(agree bool) (n int) {
+	for _, chunk := range opChunks {
+		ours := f.cells("op-table1 | round trips |  | C=" + chunk)
+		paper := f.cells("op-table1 | round trips |  | OP@C=" + chunk)
+		for i := range min(len(ours), len(paper)) {
+			if f.opAgrees(ours[i], paper[i]) == agree {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// ratio divides a cell by another.
+func (f *Figures) ratio(digits int, a, b string) string {
+	return strconv.FormatFloat(f.number(a)/f.number(b), 'f', digits, 64)
+}
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) }
+
+// tooFast are the simulated rates of LP Table 2 by the printed ones.
+func (f *Figures) tooFast() (all []float64) {
+	ours := f.numbers("lp-table2 | throughput where |  | sim M/s")
+	paper := f.numbers("lp-table2 | throughput where |  | LP")
+	if len(ours) != len(paper) || len(ours) == 0 {
+		f.fail("%d rates are simulated, and %d printed", len(ours), len(paper))
+		return []float64{0}
+	}
+	for i := range ours {
+		all = append(all, ours[i]/paper[i])
+	}
+	return all
+}
+
+// uncapped is the rate of uncapped reads by the one of fixed reads.
+func (f *Figures) uncapped(load string) string {
+	const ref = "lp-table1 | Fig. 7 | load="
+	return f.ratio(2, ref+load+"; impl=linear-uncapped | sim M/s",
+		ref+load+"; impl=linear-fixed | sim M/s")
+}
+
+// heapOfCuckoo is the one figure of LP Tables 3 and 4 that is another than LP's.
+func (f *Figures) heapOfCuckoo() (differs string) {
+	t := f.table("lp-figure11", "Tables 3 and 4")
+	ours, compared := []string{"slots of a read", "requests", "to the heap"}, 0
+	for _, row := range t.rows {
+		for _, name := range ours {
+			a, b := t.column(name), t.column("LP@"+name)
+			if a < 0 || b < 0 || len(row) != len(t.heads) {
+				return f.fail("the table of LP Tables 3 and 4 has other columns")
+			}
+			if row[b] == "-" || row[t.column("keys")] != "random" && name == "to the heap" {
+				continue
+			}
+			_, fraction, _ := strings.Cut(row[b], ".")
+			compared++
+			if strconv.FormatFloat(f.parse(row[a]), 'f', len(fraction), 64) == row[b] {
+				continue
+			}
+			if name != "to the heap" || row[t.column("impl")] != "cuckoo-parallel" {
+				f.fail("%s are %s, and %s in LP: %v", name, row[a], row[b], row)
+			}
+			if differs != "" && differs != row[a] {
+				f.fail("cuckoo has %s and %s requests to the heap", differs, row[a])
+			}
+			differs = row[a]
+		}
+	}
+	if compared < 40 {
+		f.fail("only %d figures of LP Tables 3 and 4 are compared", compared)
+	}
+	return differs
+}
+
+// errors are the mean and the largest error of some cells of OP Table 1.
+func (f *Figures) errors(of string) string {
+	ref := "op-table1-simulated | errors where | of=" + of + " | "
+	return f.cell(ref+"mean") + " % and " + f.cell(ref+"largest") + " %"
+}
+
+// span is the least and the largest figure of the map.
+func (f *Figures) span(rows, unit string) string {
+	all := f.numbers("ne-table1 | of the map | " + rows + " | " + unit)
+	if len(all) == 0 {
+		return missing
+	}
+	return strconv.FormatFloat(slices.Min(all), 'f', 3, 64) + " to " +
+		strconv.FormatFloat(slices.Max(all), 'f', 3, 64)
+}
+
+// tenUs is the time of NE's round trips, of 10 us each.
+func (f *Figures) tenUs(load string) string {
+	trips := f.number("ne-table1 | puts of new keys | load=" + load + " | NE")
+	return strconv.FormatFloat(10*trips, 'f', 0, 64)
+}
+
+// name is a place for a figure in a phrase.
+var name = regexp.MustCompile(`\{[^}]*\}`)
+
+// fill gives a phrase with its figures.
+func (f *Figures) fill(phrase string) string {
+	return name.ReplaceAllStringFunc(phrase, func(at string) string {
+		at = at[1 : len(at)-1]
+		if of, ok := computed[at]; ok {
+			return of(f)
+		}
+		if of, ok := Names[at]; ok {
+			return thousands(f.cell(of))
+		}
+		return f.fail("no figure is called %q", at)
+	})
+}
