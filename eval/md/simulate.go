@@ -70,8 +70,8 @@ marked as invalid. The same flags print the same figures.`,
 			flags.Int64Var(&s.tearNs, "tear-ns", 4, "how long a get or put of a bucket takes at "+
 				"the memory; 4: its bytes at 400 Gb/s")
 			flags.IntVar(&s.seeds, "seeds", 3, "how often everything is simulated")
-			flags.Int64Var(&s.us, "us", 2000, "virtual time of a workload")
-			flags.Int64Var(&s.waitingUs, "waiting-us", 40_000, "virtual time of a workload in "+
+			flags.Int64Var(&s.us, "us", 1500, "virtual time of a workload")
+			flags.Int64Var(&s.waitingUs, "waiting-us", 60_000, "virtual time of a workload in "+
 				"which ranks wait for each other: writes of Zipf keys with locks")
 			s.workloadFlags(flags, 1021, slices.Concat(protocolNames, modeNames[:1]))
 			return s
@@ -87,8 +87,8 @@ func simulatedPlot(of workload) view.Plot {
 
 // Fitted so that lock-free reads and writes of uniform keys on 5 hosts are as fast as in MD.
 const (
-	fittedSendNs   = 6_500
-	fittedAnswerNs = 28_700
+	fittedSendNs   = 6_300
+	fittedAnswerNs = 29_600
 )
 
 // simulation runs what the flags say.
