@@ -50,7 +50,7 @@ include bind/c/clib.mk
 .DEFAULT_GOAL := help
 .PHONY: help build build-eval run setup test ci nightly \
 	nightly-soak nightly-torture nightly-fuzz test-race-all \
-	test-plain test-module test-eval test-lmdb test-race test-lab test-lab-tables test-lab-nessie \
+	test-plain test-module test-eval test-lmdb test-race test-lab test-lab-tables test-lab-papers \
 	test-mutants test-mutants-module test-mutants-eval test-mpi test-openmpi test-mpich test-ucx test-rdma \
 	soak torture cross spec spec-quick spec-promela spec-check \
 	lint lint-format lint-vet lint-tags lint-static lint-eval lint-lengths docs-check figures-check bench fuzz clean
@@ -124,12 +124,12 @@ test-race-all:
 	CGO_ENABLED=1 $(MARKED) -race $$($(GO) list ./... | \
 		grep -vE '/(cmd|bind|examples/check|internal/(limit|testkit/(stages|torture|named)))(/|$$)')
 
-test-lab: test-lab-tables test-lab-nessie ## run the tables under random schedules
+test-lab: test-lab-tables test-lab-papers ## run the tables under random schedules
 test-lab-tables:
 	$(MARKED) -tags invariants -run 'Lab|KillMover' $(LAB) ./statespace/symbolic
 
-test-lab-nessie:
-	cd eval && $(MARKED) -tags invariants -run Lab ./ne/nessie
+test-lab-papers:
+	cd eval && $(MARKED) -tags invariants -run Lab ./ne/nessie ./md/mpidht
 
 test-mutants: test-mutants-module test-mutants-eval ## see that wrong versions of what differs from SINCE are noticed
 test-mutants-module:

@@ -18,6 +18,7 @@ import (
 	"github.com/farhash/farhash/eval/internal/record"
 	"github.com/farhash/farhash/eval/internal/redis"
 	"github.com/farhash/farhash/eval/internal/view"
+	"github.com/farhash/farhash/eval/md/mpidht"
 )
 
 // workload is what ranks do with a cache.
@@ -32,13 +33,18 @@ const (
 
 func workloads() []workload { return []workload{writes, reads, mixes} }
 
-// modeNames are the modes in the order of MD.
-var modeNames = []string{"lock-free", "fine", "coarse"}
+// modeNames are the modes of the cache in the order of MD, and protocolNames the protocols of MD.
+var (
+	modeNames     = []string{"lock-free", "fine", "coarse"}
+	protocolNames = []string{"md-lock-free", "md-fine", "md-coarse"}
+)
 
-// modes and accesses by name.
+// modes, protocols and accesses by name.
 var (
 	modes = map[string]cache.Mode{"lock-free": cache.LockFree, "fine": cache.Fine,
 		"coarse": cache.Coarse}
+	protocols = map[string]mpidht.Protocol{"md-lock-free": mpidht.LockFree,
+		"md-fine": mpidht.Fine, "md-coarse": mpidht.Coarse}
 	accesses = map[string]rma.Access{"auto": rma.Auto, "one-sided": rma.OneSided,
 		"shipped": rma.Shipped}
 )
@@ -46,6 +52,8 @@ var (
 const (
 	// standardKeyBytes, standardValueBytes and standardKeys are as in MD 5.2.
 	standardKeyBytes, standardValueBytes, standardKeys = 80, 104, 712_500
+
+	rankShift = 40 // ranks have stamps of their own
 
 	maxKeys       = 1 << 26
 	maxOperations = 1 << 32
@@ -70,6 +78,8 @@ func Cache() *experiment.Experiment {
 		Long: `Measures how many operations a second the cache does in its three modes, with the
 workloads of MD 5.2. Every value that is read is compared with what was written for its key.
 On several hosts --access says how batches reach them; on one host ranks work on memory directly.
+The modes md-lock-free, md-fine and md-coarse are the protocols of MD (package mpidht), one
+operation at a time.
 
 --redis measures a server store as well, in turns with the cache (MD 3): ranks are its clients, and
 batches are pipelines. It has all keys that were written; a cache may have lost some. "start" starts
@@ -106,14 +116,11 @@ type cacheRunner struct {
 	direct           bool
 
 	draw map[measure.LawName]*measure.Law
-	// nowNs is the clock of a rank's job on a simulated cluster, nil on a real one.
-	nowNs  func(job rma.Job) int64
-	gather func(ctx context.Context, job rma.Job, mine []uint64) ([][]uint64, error)
 }
 
 func newCacheRunner(flags *pflag.FlagSet) experiment.Runner {
-	r := &cacheRunner{gather: measure.GatherWords}
-	r.workloadFlags(flags, 1<<18)
+	r := &cacheRunner{}
+	r.workloadFlags(flags, 1<<18, modeNames)
 	experiment.ChoiceVar(flags, &r.accesses, "access", []string{"auto", "one-sided", "shipped"},
 		[]string{"auto"}, "how batches reach other hosts, a list of")
 	flags.IntSliceVar(&r.batches, "batch", []int{1, 1024},
@@ -129,9 +136,10 @@ func newCacheRunner(flags *pflag.FlagSet) experiment.Runner {
 }
 
 // workloadFlags are the flags that say what ranks do with how large a cache.
-func (r *cacheRunner) workloadFlags(flags *pflag.FlagSet, buckets experiment.Count) {
-	experiment.ChoiceVar(flags, &r.modes, "mode", modeNames, modeNames,
-		"modes of consistency, a list of")
+func (r *cacheRunner) workloadFlags(flags *pflag.FlagSet, buckets experiment.Count,
+	standard []string) {
+	experiment.ChoiceVar(flags, &r.modes, "mode", slices.Concat(modeNames, protocolNames), standard,
+		"modes of consistency, and protocols of the paper, a list of")
 	experiment.ChoiceVar(flags, &r.laws, "keys", measure.Laws(), measure.Laws(),
 		"how keys are drawn, a list of")
 	experiment.ChoiceVar(flags, &r.workloads, "workload", workloads(), workloads(),
@@ -206,7 +214,7 @@ func (r *cacheRunner) Round(ctx context.Context, job rma.Job, _ uint64,
 
 // accessesOf is how batches of a mode reach other hosts.
 func (r *cacheRunner) accessesOf(mode string) []string {
-	if mode == aServer {
+	if mode == aServer || slices.Contains(protocolNames, mode) {
 		return r.accesses[:1]
 	}
 	return r.accesses
@@ -228,15 +236,12 @@ type cacheCase struct {
 
 // measure does what is asked for, and the writes before in any case.
 func (c *cacheCase) measure(ctx context.Context, emit experiment.Emit) (err error) {
-	if c.r.nowNs == nil {
-		runtime.GC() // what the last cache left is not this one's to collect
-	}
+	runtime.GC() // what the last cache left is not this one's to collect
 	if c.store, err = c.open(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.store.close(ctx)) }()
 	c.counted = counts{}
-	const rankShift = 40 // ranks have stamps of their own
 	c.stamp = uint64(c.job.Rank()) << rankShift
 	for _, w := range workloads() {
 		if w != writes && !slices.Contains(c.r.workloads, w) {
@@ -255,7 +260,8 @@ func (c *cacheCase) measure(ctx context.Context, emit experiment.Emit) (err erro
 
 // workload does one of them.
 func (c *cacheCase) workload(ctx context.Context, w workload) (record.Record, error) {
-	s := newStream(c.r.draw[c.law], w, c.job.Rank(), int(c.r.operations), &c.stamp)
+	s := newStream(c.r.draw[c.law], w, 0, c.job.Rank(), uint64(c.r.operations),
+		&c.stamp)
 	var elapsed time.Duration
 	var wrong uint64
 	c.served = 0
@@ -282,7 +288,7 @@ func (c *cacheCase) timed(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	step := max(1, stepOperations/c.batch) * c.batch
-	start := c.r.now(c.job)
+	start := time.Now()
 	for begin := 0; begin < c.piece.n; begin += step {
 		if err := c.store.run(c.piece, begin, min(begin+step, c.piece.n)); err != nil {
 			return 0, err
@@ -291,7 +297,7 @@ func (c *cacheCase) timed(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	elapsed := c.r.now(c.job) - start
+	elapsed := time.Since(start)
 	if err := c.job.Barrier(ctx); err != nil {
 		return 0, err
 	}
@@ -300,25 +306,14 @@ func (c *cacheCase) timed(ctx context.Context) (time.Duration, error) {
 	return elapsed, err
 }
 
-// began is where the clock of the machine begins.
-var began = time.Now()
-
-// now is the time of a job.
-func (r *cacheRunner) now(job rma.Job) time.Duration {
-	if r.nowNs != nil {
-		return time.Duration(r.nowNs(job))
-	}
-	return time.Since(began)
-}
-
 // sumUp gathers what the ranks have seen, for rank 0.
 func (c *cacheCase) sumUp(ctx context.Context, w workload, elapsed time.Duration,
 	wrong uint64) (rec record.Record, err error) {
 	now, was := c.store.counts(), c.counted
 	c.counted = now
-	all, err := c.r.gather(ctx, c.job, []uint64{uint64(elapsed), wrong, now.reads - was.reads,
-		now.writes - was.writes, now.hits - was.hits, now.evicted - was.evicted,
-		now.mismatches - was.mismatches, uint64(c.served)})
+	is := now.minus(was)
+	all, err := measure.GatherWords(ctx, c.job, []uint64{uint64(elapsed), wrong, is.reads,
+		is.writes, is.hits, is.evicted, is.mismatches, uint64(c.served)})
 	if err != nil || c.job.Rank() != 0 {
 		return rec, err
 	}

@@ -11,14 +11,17 @@
 // from key and stamp: every value that is read is compared with its key. A wrong one ends the
 // experiment with an error.
 //
-// baseline/ has the same workloads in C under MPI: a plain loop of MPI_Get and MPI_Put with the
-// protocol of MD (mpidht.c), and the library of this project called from C (dropin.c,
+// The protocols of MD, with its addresses, are in mpidht/; [Cache] measures them as well if asked.
+//
+// baseline/ has the same workloads in C under MPI: plain loops of MPI_Get and MPI_Put with the
+// three protocols of MD (mpidht.c), and the library of this project called from C (dropin.c,
 // library.c). They print records of the same name, so that farhash-eval show has all of them
 // in one table; scripts/bench-mpi runs them in turns.
 //
 // With --redis the same ranks are clients of a Redis server, which takes the part of DAOS (MD 3).
 //
-// [Simulate] does the same workloads in virtual time, on up to 640 simulated ranks (MD 5.3).
+// [Simulate] does the same workloads in virtual time by the protocols of MD and by the cache, on up
+// to 640 simulated ranks (MD 5.3).
 package md
 
 import "github.com/farhash/farhash/eval/internal/experiment"

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -17,44 +19,61 @@ import (
 	"github.com/farhash/farhash/eval/internal/view"
 )
 
-// Simulate is MD 5.3, Tables 1 and 2 and Fig. 3 to 6, on simulated clusters.
+// Simulate is MD 5.3, Tables 1 and 2 and Fig. 4 to 6, on simulated clusters.
 func Simulate() *experiment.Experiment {
+	over := func(mode string) view.Column {
+		return view.Column{Unit: "Mop/s", Over: record.K("mode", mode), Digits: 2}
+	}
 	return &experiment.Experiment{
 		Name:  "simulate",
-		Short: "MD 5.3: the three modes on 128 to 640 simulated ranks, beside MD Tables 1 and 2",
-		Long: `Runs the cache in virtual time on simulated clusters: every request of every rank,
-with the workloads of MD 5.2. Every value that is read is compared with what was written for its
-key. --library-ns is the time of the MPI library for a message, which MD does not give: for ndr,
-the cluster of MD 5, it is fitted to one cell of MD Table 1. The others are predicted. The same
-flags print the same figures.`,
-		Takes:        "40 s",
-		Example:      "--hosts 1,2,3 --procs 24 --preset roce --mode coarse --keys uniform",
+		Short: "MD 5.3: MD's protocols and the cache on 128 to 640 simulated ranks",
+		Long: `Runs the three protocols of MD (md-lock-free, md-fine, md-coarse) and the cache in
+its default mode (lock-free) in virtual time on simulated clusters: every request of every rank,
+with the workloads of MD 5.2. Each seed draws its own keys and times; the table has the median, the
+least and the largest. A workload takes --us of virtual time, and an operation counts if it ends in
+the second half. Every value that is read is compared with what was written for its key.
+
+MD does not give the time of its MPI library. Two times are fitted to lock-free writes and reads of
+uniform keys on 640 ranks: --send-ns for each message, and --answer-ns more if a rank waits for an
+answer. All other figures are predicted.
+
+Mismatches are checksums that were wrong. A read fails if the checksum is wrong again (MD Table 2).
+Its percentage is an interval of 95 % confidence. Reads fail in groups, one for each bucket that was
+marked as invalid. The same flags print the same figures.`,
+		Takes:        "60 s",
+		Example:      "--hosts 1,3 --procs 24 --preset roce --mode md-coarse,coarse --keys uniform",
 		Reproducible: true,
 		Views: []view.View{{Name: "CacheSimulated",
-			Title: "the cache in virtual time, million operations a second",
-			Columns: []view.Column{{Unit: "Mop/s", Digits: 3},
+			Title: "in virtual time, million operations a second",
+			Columns: []view.Column{{Unit: "Mop/s", Digits: 3, Spread: true},
 				{Unit: "md-Mop/s", Head: "MD", Digits: 2},
-				{Unit: "error-%", Head: "error", Digits: 0, Whole: true},
-				{Unit: "Mop/s", Over: record.K("mode", "fine")},
-				{Unit: "Mop/s", Over: record.K("mode", "coarse")},
-				{Unit: "mismatches", Whole: true},
-				{Unit: "mismatches-%", Head: "percent", Digits: 4},
-				{Unit: "md-mismatches-%", Head: "MD", Digits: 7}},
+				{Unit: "error-%", Head: "error %", Whole: true},
+				over("md-fine"), over("md-coarse"), {Unit: "gets/op", Digits: 2},
+				{Unit: "mismatches", Whole: true}, {Unit: "failed", Whole: true},
+				{Unit: "operations", Head: "of", Whole: true},
+				{Unit: "low-%", Head: "failed % from", Digits: 5},
+				{Unit: "high-%", Head: "to", Digits: 5},
+				{Unit: "md-failed-%", Head: "MD", Digits: 7}},
 			Plots: []view.Plot{simulatedPlot(writes), simulatedPlot(reads), simulatedPlot(mixes)}}},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			s := &simulation{}
-			flags.IntSliceVar(&s.hosts, "hosts", []int{1, 2, 3, 4, 5}, "numbers of hosts")
+			flags.IntSliceVar(&s.hosts, "hosts", []int{1, 2, 5}, "numbers of hosts")
 			flags.IntVar(&s.procs, "procs", 128, "ranks of each host")
 			flags.StringVar(&s.preset, "preset", "ndr", fmt.Sprintf("network, one of %v",
 				sim.Presets()))
-			flags.Float64Var(&s.libraryNs, "library-ns", fittedLibraryNs,
+			flags.Float64Var(&s.sendNs, "send-ns", fittedSendNs,
 				"time of the MPI library for a message")
+			flags.Float64Var(&s.answerNs, "answer-ns", fittedAnswerNs,
+				"time of the MPI library for the answer to a get or an atomic")
+			flags.Float64Var(&s.atomicNs, "atomic-ns", 0,
+				"for how long an atomic keeps the card of its target from the next one")
 			flags.Int64Var(&s.tearNs, "tear-ns", 4, "how long a get or put of a bucket takes at "+
 				"the memory; 4: its bytes at 400 Gb/s")
-			flags.Uint64Var(&s.seed, "seed", 1, "decides everything that is left to chance")
-			s.workloadFlags(flags, 1<<10)
-			experiment.CountVar(flags, &s.operations, "ops", 100,
-				"operations of each rank and workload")
+			flags.IntVar(&s.seeds, "seeds", 3, "how often everything is simulated")
+			flags.Int64Var(&s.us, "us", 1500, "virtual time of a workload")
+			flags.Int64Var(&s.waitingUs, "waiting-us", 60_000, "virtual time of a workload in "+
+				"which ranks wait for each other: writes of Zipf keys with locks")
+			s.workloadFlags(flags, 1021, slices.Concat(protocolNames, modeNames[:1]))
 			return s
 		},
 	}
@@ -66,26 +85,21 @@ func simulatedPlot(of workload) view.Plot {
 		Paper: "md-Mop/s", PaperName: "MD", LogY: true}
 }
 
-// fittedLibraryNs makes lock-free writes of uniform keys on 5 hosts as fast as in MD Table 1.
-const fittedLibraryNs = 21_700
+// Fitted so that lock-free reads and writes of uniform keys on 5 hosts are as fast as in MD.
+const (
+	fittedSendNs   = 6_300
+	fittedAnswerNs = 29_600
+)
 
 // simulation runs what the flags say.
 type simulation struct {
 	cacheRunner
-	hosts     []int
-	procs     int
-	preset    string
-	libraryNs float64
-	tearNs    int64
-	seed      uint64
-	cost      sim.Cost
-	gathered  [][]uint64 // by rank: one runs at a time
-}
-
-// together gathers without messages what all ranks have.
-func (s *simulation) together(ctx context.Context, job rma.Job, mine []uint64) ([][]uint64, error) {
-	s.gathered[job.Rank()] = mine
-	return s.gathered, job.Barrier(ctx)
+	hosts                      []int
+	procs, seeds               int
+	preset                     string
+	sendNs, answerNs, atomicNs float64
+	tearNs, us, waitingUs      int64
+	cost                       sim.Cost
 }
 
 // Check refuses what makes no sense.
@@ -93,19 +107,27 @@ func (s *simulation) Check() (err error) {
 	if s.cost, err = sim.Preset(s.preset); err != nil {
 		return fmt.Errorf("--preset: %w", err)
 	}
-	s.batches, s.accesses = []int{1}, []string{"one-sided"}
+	s.batches, s.operations = []int{1}, 1 // what is generated at a time
 	s.keyBytes, s.valueBytes = standardKeyBytes, []int{standardValueBytes}
-	s.nowNs = func(job rma.Job) int64 { return job.(*sim.Job).NowNs() }
-	s.gather = s.together
-	s.cost.SubmitNs += s.libraryNs
+	s.cost.AtomicNs = s.atomicNs
 	if len(s.hosts) == 0 {
 		return errors.New("--hosts needs a number")
 	}
 	for _, hosts := range s.hosts {
 		err = errors.Join(err, experiment.InRange("hosts", hosts, 1, sim.MaxRanks/max(s.procs, 1)))
 	}
+	const maxUs = 1e9
+	for _, t := range []struct {
+		name string
+		us   float64
+	}{{"send-ns", s.sendNs / 1e3}, {"answer-ns", s.answerNs / 1e3}, {"us", float64(s.us) - 1},
+		{"waiting-us", float64(s.waitingUs) - 1}} {
+		if !(t.us >= 0 && t.us < maxUs) {
+			err = errors.Join(err, fmt.Errorf("--%s: out of range", t.name))
+		}
+	}
 	return errors.Join(err, experiment.InRange("procs", s.procs, 1, sim.MaxRanks),
-		s.cacheRunner.Check())
+		experiment.InRange("seeds", s.seeds, 1, 1000), s.cacheRunner.Check())
 }
 
 // Round simulates everything once.
@@ -115,58 +137,162 @@ func (s *simulation) Round(ctx context.Context, job rma.Job, _ uint64,
 		return job.Barrier(ctx)
 	}
 	for _, hosts := range s.hosts {
-		s.gathered = make([][]uint64, hosts*s.procs)
-		_, err := sim.Run(sim.Options{Ranks: hosts * s.procs, RanksPerHost: s.procs, Seed: s.seed,
-			Cost: s.cost, TearNs: s.tearNs, Context: ctx, MaxTimeNs: sim.MaxNs,
-			MaxSteps: math.MaxUint64},
-			func(job rma.Job) error {
-				return errors.Join(s.cacheRunner.Round(ctx, job, s.seed, func(r record.Record) {
-					if job.Rank() == 0 {
-						emit(s.beside(r, job.Size()))
-					}
-				}), job.Close())
-			})
-		if err != nil {
-			return fmt.Errorf("%d hosts with %d ranks each: %w", hosts, s.procs, err)
+		for _, law := range s.laws {
+			for _, mode := range s.modes {
+				c := simulatedCase{s: s, law: law, mode: mode, ranks: hosts * s.procs}
+				if err := c.run(ctx, emit); err != nil {
+					return fmt.Errorf("%s, %s keys, %d hosts with %d ranks each: %w", mode, law,
+						hosts, s.procs, err)
+				}
+			}
 		}
 	}
 	return job.Barrier(ctx)
 }
 
-// beside is a record of the cache as the simulation shows it, with what MD prints of it.
-func (s *simulation) beside(r record.Record, ranks int) record.Record {
-	is := record.Record{Name: "CacheSimulated", N: r.N}
-	cell := printedCell{ranks: ranks}
-	for _, k := range r.Keys {
-		switch k.Name {
-		case "mode":
-			cell.mode = k.Value
-		case "keys":
-			cell.keys = measure.LawName(k.Value)
-		case "workload":
-			cell.workload = workload(k.Value)
-		default:
+// simulatedCase is one table on one cluster, with as many seeds as asked for.
+type simulatedCase struct {
+	s     *simulation
+	law   measure.LawName
+	mode  string
+	ranks int
+
+	seed  uint64
+	inAll map[workload]*tally // of all seeds
+	now   map[workload]*tally // of this one: one rank runs at a time
+}
+
+// tally is what all ranks have done in a workload.
+type tally struct {
+	timed  uint64    // operations that ended in the second half of the time
+	counts           // of all
+	mops   []float64 // of each seed
+}
+
+func (c *simulatedCase) run(ctx context.Context, emit experiment.Emit) error {
+	c.inAll = map[workload]*tally{}
+	for _, w := range workloads() {
+		c.inAll[w] = &tally{}
+	}
+	for seed := range c.s.seeds {
+		c.seed, c.now = uint64(seed), map[workload]*tally{}
+		for _, w := range workloads() {
+			c.now[w] = &tally{}
+		}
+		_, err := sim.Run(sim.Options{Ranks: c.ranks, RanksPerHost: c.s.procs, Seed: 1 + c.seed,
+			Cost: c.s.cost, TearNs: c.s.tearNs, Context: ctx, MaxTimeNs: sim.MaxNs,
+			MaxSteps: math.MaxUint64}, func(job rma.Job) error {
+			j := newLibraryJob(job.(*sim.Job), c.s.sendNs, c.s.answerNs)
+			return errors.Join(c.rank(ctx, j), job.Close())
+		})
+		if err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		for _, w := range workloads() {
+			c.inAll[w].add(c.now[w], c.limitNs(w))
+		}
+	}
+	for _, w := range workloads() {
+		if slices.Contains(c.s.workloads, w) {
+			c.emit(w, emit)
+		}
+	}
+	return nil
+}
+
+// add takes the counts of a seed.
+func (t *tally) add(of *tally, limitNs int64) {
+	t.counts = t.counts.plus(of.counts)
+	t.mops = append(t.mops, float64(of.timed)/(float64(limitNs)/2e3))
+}
+
+// limitNs is the virtual time of a workload. It takes many operations until all ranks that may wait
+// for a lock do.
+func (c *simulatedCase) limitNs(w workload) int64 {
+	us := c.s.us
+	if c.law == measure.Zipf && w != reads && !strings.HasSuffix(c.mode, "lock-free") {
+		us = c.s.waitingUs
+	}
+	return us * 1000
+}
+
+// rank does the workloads of one rank.
+func (c *simulatedCase) rank(ctx context.Context, job *libraryJob) error {
+	p := newPiece(&c.s.cacheRunner, standardValueBytes)
+	st, err := openTable(ctx, job, c.mode, "one-sided", p, uint64(c.s.buckets))
+	if err != nil {
+		return err
+	}
+	stamp := uint64(job.Rank()) << rankShift
+	for _, w := range workloads() {
+		if w != writes && !slices.Contains(c.s.workloads, w) {
 			continue
 		}
-		is.Keys = append(is.Keys, k)
-	}
-	is.Keys = append(is.Keys, record.K("preset", s.preset), record.K("ranks", ranks))
-	for _, v := range r.Values {
-		switch v.Unit {
-		case "kop/s":
-			is.Values = append(is.Values, record.Value{Value: v.Value / 1e3, Unit: "Mop/s"})
-			if mops, ok := printedMops[cell]; ok && s.preset == "ndr" {
-				is.Values = append(is.Values, record.Value{Value: mops, Unit: "md-Mop/s"},
-					record.Value{Value: 100 * (v.Value/1e3/mops - 1), Unit: "error-%"})
-			}
-		case "mismatches":
-			is.Values = append(is.Values, v,
-				record.Value{Value: 100 * v.Value / float64(r.N), Unit: "mismatches-%"})
-			if percent, ok := printedMismatches[cell]; ok && s.preset == "ndr" {
-				is.Values = append(is.Values, record.Value{Value: percent,
-					Unit: "md-mismatches-%"})
-			}
+		if err = c.workload(ctx, job, st, p, w, &stamp); err != nil {
+			err = fmt.Errorf("%s: %w", w, err)
+			break
 		}
 	}
-	return is
+	return errors.Join(err, st.close(ctx))
+}
+
+// workload does operations one after the other until the time is up.
+func (c *simulatedCase) workload(ctx context.Context, job *libraryJob, st store, p *piece,
+	w workload, stamp *uint64) error {
+	before := st.counts()
+	ops := newStream(c.s.draw[c.law], w, c.seed, job.Rank(), maxOperations, stamp)
+	if err := job.Barrier(ctx); err != nil {
+		return err
+	}
+	all, limitNs := c.now[w], c.limitNs(w)
+	for start, ns := job.NowNs(), int64(0); ns < limitNs; {
+		p.fill(ops, 1)
+		if err := st.run(p, 0, 1); err != nil {
+			return err
+		}
+		if p.wrong() > 0 {
+			return errors.New("a value was read that nobody has written for its key")
+		}
+		if ns = job.NowNs() - start; ns > limitNs/2 && ns <= limitNs {
+			all.timed++
+		}
+	}
+	all.counts = all.counts.plus(st.counts().minus(before))
+	return job.Barrier(ctx)
+}
+
+// emit gives the records of a workload: one for each seed, and what follows from all of them.
+func (c *simulatedCase) emit(w workload, emit experiment.Emit) {
+	all := c.inAll[w]
+	n := all.reads + all.writes
+	is := record.Record{Name: "CacheSimulated", N: int(n), Keys: []record.Key{
+		record.K("mode", c.mode), record.K("keys", string(c.law)), record.K("workload", string(w)),
+		record.K("preset", c.s.preset), record.K("ranks", c.ranks)}}
+	for _, mops := range all.mops {
+		is.Values = []record.Value{{Value: mops, Unit: "Mop/s"}}
+		emit(is)
+	}
+	is.Values = nil
+	add := func(value float64, unit string) {
+		is.Values = append(is.Values, record.Value{Value: value, Unit: unit})
+	}
+	add(float64(all.gets)/float64(n), "gets/op")
+	cell := printedCell{mode: c.mode, keys: c.law, workload: w, ranks: c.ranks}
+	if mops, ok := printedMops[cell]; ok && c.s.preset == "ndr" {
+		add(mops, "md-Mop/s")
+		add(100*(record.Median(all.mops)/mops-1), "error-%")
+	}
+	if c.mode == "md-lock-free" || c.mode == "lock-free" {
+		add(float64(all.mismatches), "mismatches")
+		add(float64(all.failed), "failed")
+		add(float64(n), "operations")
+		low, high := poissonInterval(all.marked)
+		group := max(1, float64(all.failed)/float64(max(all.marked, 1)))
+		add(100*group*low/float64(n), "low-%")
+		add(100*group*high/float64(n), "high-%")
+		if percent, ok := printedFailed(cell); ok && c.s.preset == "ndr" {
+			add(percent, "md-failed-%")
+		}
+	}
+	emit(is)
 }

@@ -7,9 +7,11 @@ import (
 
 	"github.com/farhash/farhash/cache"
 	"github.com/farhash/farhash/kv"
+	"github.com/farhash/farhash/rma"
 
 	"github.com/farhash/farhash/eval/internal/measure"
 	"github.com/farhash/farhash/eval/internal/redis"
+	"github.com/farhash/farhash/eval/md/mpidht"
 )
 
 // aServer is the name of the Redis server, beside the modes of the cache.
@@ -27,7 +29,23 @@ type store interface {
 	close(ctx context.Context) error
 }
 
-type counts struct{ reads, writes, hits, evicted, mismatches uint64 }
+type counts struct {
+	reads, writes, hits, evicted uint64
+	mismatches                   uint64 // checksums that were wrong
+	marked                       uint64 // buckets that were marked as invalid for it
+	failed                       uint64 // reads that found nothing for it
+	gets                         uint64
+}
+
+func (c counts) plus(d counts) counts {
+	return counts{c.reads + d.reads, c.writes + d.writes, c.hits + d.hits, c.evicted + d.evicted,
+		c.mismatches + d.mismatches, c.marked + d.marked, c.failed + d.failed, c.gets + d.gets}
+}
+
+func (c counts) minus(d counts) counts {
+	return counts{c.reads - d.reads, c.writes - d.writes, c.hits - d.hits, c.evicted - d.evicted,
+		c.mismatches - d.mismatches, c.marked - d.marked, c.failed - d.failed, c.gets - d.gets}
+}
 
 // open makes an empty store. Collective.
 func (c *cacheCase) open(ctx context.Context) (store, error) {
@@ -35,16 +53,47 @@ func (c *cacheCase) open(ctx context.Context) (store, error) {
 		s, err := redis.Join(ctx, c.job, c.r.redis)
 		return &redisStore{Session: s}, err
 	}
-	job := c.job
-	if c.r.nowNs == nil {
-		job = measure.TouchedJob{Job: job}
+	return openTable(ctx, measure.TouchedJob{Job: c.job}, c.mode, c.access, c.piece,
+		uint64(c.r.buckets))
+}
+
+// openTable makes an empty cache, or an empty table with a protocol of the paper. Collective.
+func openTable(ctx context.Context, job rma.Job, mode, access string, p *piece,
+	buckets uint64) (store, error) {
+	if protocol, ok := protocols[mode]; ok {
+		table, err := mpidht.New(ctx, job, mpidht.Config{Protocol: protocol, KeyBytes: p.keyBytes,
+			ValueBytes: p.valueBytes, Buckets: buckets})
+		return paperStore{table}, err
 	}
-	table, err := cache.New(ctx, job, cache.Config{
-		KeySize: c.piece.keyBytes, ValueSize: c.piece.valueBytes,
-		Buckets: uint64(c.r.buckets) * uint64(c.job.Size()), Mode: modes[c.mode],
-		Access: accesses[c.access]})
+	table, err := cache.New(ctx, job, cache.Config{KeySize: p.keyBytes, ValueSize: p.valueBytes,
+		Buckets: buckets * uint64(job.Size()), Mode: modes[mode], Access: accesses[access]})
 	return cacheStore{table}, err
 }
+
+// paperStore is a table with a protocol of the paper. It does one operation at a time, also in a
+// batch.
+type paperStore struct{ t *mpidht.Table }
+
+func (s paperStore) run(p *piece, begin, end int) (err error) {
+	for i := begin; i < end && err == nil; i++ {
+		if p.puts[i] {
+			err = s.t.Write(p.key(i), p.value(i))
+		} else {
+			p.found[i], err = s.t.Read(p.key(i), p.value(i))
+		}
+	}
+	return err
+}
+
+func (s paperStore) counts() counts {
+	is := &s.t.Stats
+	return counts{is.Reads, is.Writes, is.Hits, is.Evicted, is.Mismatches, is.Marked, is.Failed,
+		is.Gets}
+}
+
+func (s paperStore) served() (time.Duration, error) { return 0, nil }
+
+func (s paperStore) close(context.Context) error { return s.t.Close() }
 
 // cacheStore is a cache.
 type cacheStore struct{ c *cache.Cache }
@@ -87,7 +136,8 @@ func (s cacheStore) batch(p *piece, begin, end int) error {
 
 func (s cacheStore) counts() counts {
 	is := s.c.Stats().Counts
-	return counts{is.Reads(), is.Writes(), is.Hits, is.Evicted, is.Mismatches}
+	return counts{is.Reads(), is.Writes(), is.Hits, is.Evicted, is.Mismatches, is.Invalid,
+		is.Invalid, is.Queues.Gets}
 }
 
 func (s cacheStore) served() (time.Duration, error) { return 0, nil }

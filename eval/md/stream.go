@@ -18,19 +18,19 @@ type stream struct {
 	stamp *uint64
 }
 
-// newStream begins a workload. Reads ask for the same keys as the writes before. Stamps
-// continue from workload to workload.
-func newStream(law *measure.Law, of workload, rank, operations int,
+// newStream begins a workload of n operations. Reads ask for the same keys as the writes before.
+// Stamps continue from workload to workload.
+func newStream(law *measure.Law, of workload, seed uint64, rank int, n uint64,
 	stamp *uint64) *stream {
 	s := &stream{law: law, stamp: stamp}
-	seed := uint64(1)
-	switch n := uint64(operations); of {
+	seed = 2*seed + 1
+	switch of {
 	case writes:
 		s.puts = n
 	case reads:
 		s.reads = n
 	case mixes:
-		seed = 2
+		seed++
 		s.puts = (n + 19) / 20
 		s.reads = n - s.puts
 	}

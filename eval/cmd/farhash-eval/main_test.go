@@ -47,8 +47,9 @@ var tiny = map[string]string{
 	"lp index":            "--records 1000 --lookups 100 --batch 1,16 --runs 1",
 	"lp maps":             "--records 1000 --lookups 100 --turns 2",
 	"md cache": "--buckets 1Ki --key-space 500 --ops 400 --batch 1,16 -n 1,2 " +
-		"--value-bytes 8,99",
-	"md simulate": "--hosts 1,2 --procs 4 --buckets 64 --key-space 500 --ops 20",
+		"--value-bytes 8,99 --mode lock-free,fine,coarse,md-lock-free,md-fine,md-coarse",
+	"md simulate": "--hosts 1,2 --procs 4 --buckets 67 --key-space 500 --us 400 --waiting-us 800 " +
+		"--mode md-lock-free,md-fine,md-coarse,lock-free,fine,coarse --seeds 2",
 	"ne table1":   "--slots 1Ki",
 	"ne simulate": "--hosts 2 --slots 4Ki",
 	"ne ycsb":     "--records 500 --ops 300 --batch 1,16 -n 1,2 --impl kv,nessie",

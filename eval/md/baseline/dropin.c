@@ -7,9 +7,9 @@
 #include "table.h"
 
 #ifdef MPI_DHT
-const char *const table_mode = "MPI-DHT";
+const char *table_mode = "MPI-DHT";
 #else
-const char *const table_mode = "drop-in";
+const char *table_mode = "drop-in";
 #endif
 
 const int table_threads = MPI_THREAD_SINGLE; /* as programs for MPI-DHT do */
@@ -27,6 +27,11 @@ static uint64_t hash(int length, const void *key)
 		sum ^= sum >> 32;
 	}
 	return sum;
+}
+
+int table_choose(const char *protocol)
+{
+	return strcmp(protocol, "lock-free") == 0;
 }
 
 void table_open(uint64_t buckets)

@@ -2,10 +2,11 @@
 #include <farhash_mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "table.h"
 
-const char *const table_mode = "library";
+const char *table_mode = "library";
 const int table_threads = MPI_THREAD_MULTIPLE; /* as docs/c.md has it: batches are shipped */
 
 static farhash_job *job;
@@ -17,6 +18,11 @@ static int must(int code)
 		return code;
 	fprintf(stderr, "library: %s\n", farhash_last_error());
 	return MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+int table_choose(const char *protocol)
+{
+	return strcmp(protocol, "lock-free") == 0;
 }
 
 void table_open(uint64_t buckets)

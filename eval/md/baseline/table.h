@@ -21,9 +21,12 @@ typedef struct {
 
 extern int rank, ranks, batch; /* batch: operations that may be done at once */
 
-extern const char *const table_mode; /* how lines of benchmarks call the table */
+extern const char *table_mode;       /* how lines of benchmarks call the table */
 extern const int table_threads;      /* the level of threads that MPI is initialised with */
 extern uint64_t mismatches;          /* buckets that failed their checksum */
+
+/* table_choose is called first if a protocol is asked for; 0: the table has none of that name. */
+int table_choose(const char *protocol);
 
 /* An empty table for the next workloads, with so many buckets on each rank, and its end. */
 void table_open(uint64_t buckets);

@@ -1,12 +1,13 @@
 /* The workloads of farhash-eval md cache in C, for tables that can be had from C:
  *
- *   mpicc -O3 -DNDEBUG -o mpidht workloads.c mpidht.c -lm          a plain loop of MPI_Get and MPI_Put
+ *   mpicc -O3 -DNDEBUG -o mpidht workloads.c mpidht.c -lm          plain loops of MPI_Get and MPI_Put
  *   mpicc -O3 -DNDEBUG -o dropin workloads.c dropin.c -lm $(pkg-config --cflags --libs farhash_dht)
  *   mpicc -O3 -DNDEBUG -o library workloads.c library.c -lm $(pkg-config --cflags --libs farhash-openmpi)
- *   mpirun -n 4 ./mpidht [-o OPERATIONS] [-b BUCKETS] [-k KEYS] [-r RUNS] [-a BATCH]
+ *   mpirun -n 4 ./mpidht [-o OPERATIONS] [-b BUCKETS] [-k KEYS] [-r RUNS] [-a BATCH] [-m PROTOCOL]
  *
  * OPERATIONS are for each rank and workload, BUCKETS for each rank, KEYS how many
- * to draw from, BATCH how many operations go to the library at once. Keys have 80 bytes and
+ * to draw from, BATCH how many operations go to the library at once. PROTOCOL is
+ * lock-free, fine or coarse, of which dropin and library have the first. Keys have 80 bytes and
  * values 104, or what -DKEY_WORDS and -DVALUE_WORDS say. It prints a line for each run of each
  * workload, in the format of farhash-eval md cache --benchfmt. Operations are generated, and
  * values that were read are verified, while no clock runs. */
@@ -130,7 +131,8 @@ static void fail(const char *what)
 {
 	if (rank == 0)
 		fprintf(stderr, "%s: %s\n"
-			"usage: %s [-o OPERATIONS] [-b BUCKETS] [-k KEYS] [-r RUNS] [-a BATCH]\n", table_mode,
+			"usage: %s [-o OPERATIONS] [-b BUCKETS] [-k KEYS] [-r RUNS] [-a BATCH] "
+			"[-m lock-free|fine|coarse]\n", table_mode,
 			what, table_mode);
 	MPI_Finalize();
 	exit(2);
@@ -149,7 +151,12 @@ int main(int argc, char **argv)
 	MPI_Init_thread(&argc, &argv, table_threads, &threads);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	for (int flag; (flag = getopt(argc, argv, "o:b:k:r:a:")) != -1;) {
+	for (int flag; (flag = getopt(argc, argv, "o:b:k:r:a:m:")) != -1;) {
+		if (flag == 'm') {
+			if (!table_choose(optarg))
+				fail("there is no such protocol");
+			continue;
+		}
 		unsigned long long value = flag == '?' ? 0 : strtoull(optarg, NULL, 10);
 		if (value < 1 || value > 1ull << 40)
 			fail("what is given must be numbers of 1 to 2^40");
