@@ -229,6 +229,8 @@ func (c BytesConfig) settled(ctx context.Context, job rma.Job) (_ BytesConfig, e
 			MaxElementBytes, c.ElementBytes)
 	case c.Buckets > maxBuckets:
 		refusal = fmt.Errorf("set: Buckets must be 2^44 at most, not %d", c.Buckets)
+	case c.Capacity > refMask+1:
+		refusal = fmt.Errorf("set: Capacity must be 2^%d at most, not %d", refBits, c.Capacity)
 	case c.MaxBytes > 0 && c.MaxBytes < c.Bytes():
 		refusal = fmt.Errorf("set: MaxBytes is %d, and %d Buckets take %d", c.MaxBytes, c.Buckets,
 			c.Bytes())

@@ -50,12 +50,17 @@ func TestBadConfigs(t *testing.T) {
 		fails(t, "the length", err,
 			fmt.Sprintf("must be 1 to 4096, or 0 for any length, not %d", bytes))
 	}
-	for _, capacity := range []uint64{1 << 37, math.MaxUint64} {
-		_, err := newElements(jobs, BytesConfig{Config: Config{Buckets: 64}, ElementBytes: 8,
-			Capacity: capacity})
-		fails(t, "the capacity", err,
-			fmt.Sprint(capacity, " elements do not fit into 2^36 slots"))
+	for _, capacity := range []uint64{1<<36 + 1, 1 << 62, math.MaxUint64} {
+		for _, bytes := range []int{0, 8} {
+			_, err := newElements(jobs, BytesConfig{Config: Config{Buckets: 64},
+				ElementBytes: bytes, Capacity: capacity})
+			fails(t, "the capacity", err,
+				fmt.Sprint("Capacity must be 2^36 at most, not ", capacity))
+		}
 	}
+	_, err := newElements(jobs, BytesConfig{Config: Config{Buckets: 64}, ElementBytes: 8,
+		Capacity: 1 << 36})
+	fails(t, "the capacity beside runs", err, "68719476736 elements do not fit into 2^36 slots")
 }
 
 func TestRanksThatDisagree(t *testing.T) {

@@ -140,198 +140,124 @@ int farhash_set_close(farhash_set *set) {
 	return goSetClose(h->number);
 }
 
-int farhash_elements_new(farhash_job *job, const farhash_elements_config *config,
-	farhash_elements **elements) {
-	OUT(elements);
+int farhash_bytes_new(farhash_job *job, const farhash_bytes_config *config,
+	farhash_bytes **bytes) {
+	OUT(bytes);
 	HANDLE(job, FH_JOB);
 	fh_keep_stacks();
-	return goElementsNew(h->number, BARE(config), (fh_handle **)elements);
+	return goBytesNew(h->number, BARE(config), (fh_handle **)bytes);
 }
 
-int farhash_elements_open(const char *path, const farhash_elements_config *config,
-	const farhash_open_options *options, farhash_elements **elements) {
-	OUT(elements);
+int farhash_bytes_open(const char *path, const farhash_bytes_config *config,
+	const farhash_open_options *options, farhash_bytes **bytes) {
+	OUT(bytes);
 	ALIVE();
 	fh_keep_stacks();
-	return goElementsOpen(BARE(path), BARE(config), BARE(options), (fh_handle **)elements);
+	return goBytesOpen(BARE(path), BARE(config), BARE(options), (fh_handle **)bytes);
 }
 
-int farhash_elements_find_or_put(farhash_elements *elements, const void *element) {
-	HANDLE(elements, FH_ELEMENTS);
-	NEED(element);
-	return goElementsFindOrPut(h->number, BARE(element));
+int farhash_bytes_find_or_put(farhash_bytes *bytes, const void *element, size_t size) {
+	HANDLE(bytes, FH_BYTES);
+	return goBytesFindOrPut(h->number, BARE(element), size);
 }
 
-int farhash_elements_find_or_put_batch(farhash_elements *elements, const void *batch, size_t n,
+int farhash_bytes_contains(farhash_bytes *bytes, const void *element, size_t size) {
+	HANDLE(bytes, FH_BYTES);
+	return goBytesContains(h->number, BARE(element), size);
+}
+
+int farhash_bytes_find_or_put_batch(farhash_bytes *bytes, const farhash_element batch[], size_t n,
 	uint8_t results[], uint64_t refs[]) {
-	HANDLE(elements, FH_ELEMENTS);
+	HANDLE(bytes, FH_BYTES);
 	NONE(n);
 	NEED(batch);
 	NEED(results);
-	BATCH(n, h->bytes + h->more);
-	return goElementsFindOrPutBatch(h->number, BARE(batch), n, results, refs);
+	BATCH(n, sizeof *batch);
+	return goBytesFindOrPutBatch(h->number, BARE(batch), n, results, refs);
 }
 
-int farhash_elements_contains(farhash_elements *elements, const void *element) {
-	HANDLE(elements, FH_ELEMENTS);
-	NEED(element);
-	return goElementsContains(h->number, BARE(element));
-}
-
-int farhash_elements_contains_batch(farhash_elements *elements, const void *batch, size_t n,
+int farhash_bytes_contains_batch(farhash_bytes *bytes, const farhash_element batch[], size_t n,
 	uint8_t results[]) {
-	HANDLE(elements, FH_ELEMENTS);
+	HANDLE(bytes, FH_BYTES);
 	NONE(n);
 	NEED(batch);
+	NEED(results);
+	BATCH(n, sizeof *batch);
+	return goBytesContainsBatch(h->number, BARE(batch), n, results);
+}
+
+int farhash_bytes_find_or_put_packed(farhash_bytes *bytes, const void *elements, size_t n,
+	uint8_t results[], uint64_t refs[]) {
+	HANDLE(bytes, FH_BYTES);
+	NONE(n);
+	NEED(elements);
 	NEED(results);
 	BATCH(n, h->bytes + h->more);
-	return goElementsContainsBatch(h->number, BARE(batch), n, results);
+	return goBytesFindOrPutPacked(h->number, BARE(elements), n, results, refs);
 }
 
-int farhash_elements_get(farhash_elements *elements, uint64_t ref, void *element) {
-	HANDLE(elements, FH_ELEMENTS);
-	NEED(element);
-	return goElementsGet(h->number, ref, element);
-}
-
-int farhash_elements_size(farhash_elements *elements, uint64_t *element_bytes) {
-	HANDLE(elements, FH_ELEMENTS);
-	NEED(element_bytes);
-	return goElementsSize(h->number, element_bytes);
-}
-
-int farhash_elements_len(farhash_elements *elements, uint64_t *n) {
-	HANDLE(elements, FH_ELEMENTS);
-	NEED(n);
-	return goElementsLen(h->number, n);
-}
-
-int farhash_elements_buckets(farhash_elements *elements, uint64_t *buckets) {
-	HANDLE(elements, FH_ELEMENTS);
-	NEED(buckets);
-	return goElementsBuckets(h->number, buckets);
-}
-
-int farhash_elements_stats_get(farhash_elements *elements, farhash_set_stats *stats) {
-	HANDLE(elements, FH_ELEMENTS);
-	NEED(stats);
-	return goElementsStatsGet(h->number, stats);
-}
-
-int farhash_elements_save(farhash_elements *elements, const char *path) {
-	HANDLE(elements, FH_ELEMENTS);
-	return goElementsSave(h->number, BARE(path));
-}
-
-int farhash_elements_load(farhash_elements *elements, const char *path) {
-	HANDLE(elements, FH_ELEMENTS);
-	return goElementsLoad(h->number, BARE(path));
-}
-
-int farhash_elements_check(farhash_elements *elements) {
-	HANDLE(elements, FH_ELEMENTS);
-	return goElementsCheck(h->number);
-}
-
-int farhash_elements_close(farhash_elements *elements) {
-	CLOSE(elements, FH_ELEMENTS);
-	return goElementsClose(h->number);
-}
-
-int farhash_strings_new(farhash_job *job, const farhash_set_config *config,
-	farhash_strings **strings) {
-	OUT(strings);
-	HANDLE(job, FH_JOB);
-	fh_keep_stacks();
-	return goStringsNew(h->number, BARE(config), (fh_handle **)strings);
-}
-
-int farhash_strings_open(const char *path, const farhash_set_config *config,
-	const farhash_open_options *options, farhash_strings **strings) {
-	OUT(strings);
-	ALIVE();
-	fh_keep_stacks();
-	return goStringsOpen(BARE(path), BARE(config), BARE(options), (fh_handle **)strings);
-}
-
-int farhash_strings_find_or_put(farhash_strings *strings, const void *data, size_t size) {
-	HANDLE(strings, FH_STRINGS);
-	NEED(data);
-	return goStringsFindOrPut(h->number, BARE(data), size);
-}
-
-int farhash_strings_find_or_put_batch(farhash_strings *strings, const farhash_string batch[],
-	size_t n, uint8_t results[], uint64_t refs[]) {
-	HANDLE(strings, FH_STRINGS);
+int farhash_bytes_contains_packed(farhash_bytes *bytes, const void *elements, size_t n,
+	uint8_t results[]) {
+	HANDLE(bytes, FH_BYTES);
 	NONE(n);
-	NEED(batch);
+	NEED(elements);
 	NEED(results);
-	BATCH(n, sizeof *batch);
-	return goStringsFindOrPutBatch(h->number, BARE(batch), n, results, refs);
+	BATCH(n, h->bytes + h->more);
+	return goBytesContainsPacked(h->number, BARE(elements), n, results);
 }
 
-int farhash_strings_contains(farhash_strings *strings, const void *data, size_t size) {
-	HANDLE(strings, FH_STRINGS);
-	NEED(data);
-	return goStringsContains(h->number, BARE(data), size);
-}
-
-int farhash_strings_contains_batch(farhash_strings *strings, const farhash_string batch[],
-	size_t n, uint8_t results[]) {
-	HANDLE(strings, FH_STRINGS);
-	NONE(n);
-	NEED(batch);
-	NEED(results);
-	BATCH(n, sizeof *batch);
-	return goStringsContainsBatch(h->number, BARE(batch), n, results);
-}
-
-int farhash_strings_get(farhash_strings *strings, uint64_t ref, void *data, size_t room,
+int farhash_bytes_get(farhash_bytes *bytes, uint64_t ref, void *element, size_t room,
 	size_t *size) {
-	HANDLE(strings, FH_STRINGS);
-	NEED(size);
-	return goStringsGet(h->number, ref, data, room, size);
+	HANDLE(bytes, FH_BYTES);
+	return goBytesGet(h->number, ref, element, room, size);
 }
 
-int farhash_strings_len(farhash_strings *strings, uint64_t *n) {
-	HANDLE(strings, FH_STRINGS);
+int farhash_bytes_element_bytes(farhash_bytes *bytes, uint64_t *element_bytes) {
+	HANDLE(bytes, FH_BYTES);
+	NEED(element_bytes);
+	return goBytesElementBytes(h->number, element_bytes);
+}
+
+int farhash_bytes_len(farhash_bytes *bytes, uint64_t *n) {
+	HANDLE(bytes, FH_BYTES);
 	NEED(n);
-	return goStringsLen(h->number, n);
+	return goBytesLen(h->number, n);
 }
 
-int farhash_strings_buckets(farhash_strings *strings, uint64_t *buckets) {
-	HANDLE(strings, FH_STRINGS);
+int farhash_bytes_buckets(farhash_bytes *bytes, uint64_t *buckets) {
+	HANDLE(bytes, FH_BYTES);
 	NEED(buckets);
-	return goStringsBuckets(h->number, buckets);
+	return goBytesBuckets(h->number, buckets);
 }
 
-int farhash_strings_stats_get(farhash_strings *strings, farhash_set_stats *stats) {
-	HANDLE(strings, FH_STRINGS);
+int farhash_bytes_stats_get(farhash_bytes *bytes, farhash_set_stats *stats) {
+	HANDLE(bytes, FH_BYTES);
 	NEED(stats);
-	return goStringsStatsGet(h->number, stats);
+	return goBytesStatsGet(h->number, stats);
 }
 
-int farhash_strings_save(farhash_strings *strings, const char *path) {
-	HANDLE(strings, FH_STRINGS);
-	return goStringsSave(h->number, BARE(path));
+int farhash_bytes_save(farhash_bytes *bytes, const char *path) {
+	HANDLE(bytes, FH_BYTES);
+	return goBytesSave(h->number, BARE(path));
 }
 
-int farhash_strings_load(farhash_strings *strings, const char *path) {
-	HANDLE(strings, FH_STRINGS);
-	return goStringsLoad(h->number, BARE(path));
+int farhash_bytes_load(farhash_bytes *bytes, const char *path) {
+	HANDLE(bytes, FH_BYTES);
+	return goBytesLoad(h->number, BARE(path));
 }
 
-int farhash_strings_check(farhash_strings *strings) {
-	HANDLE(strings, FH_STRINGS);
-	return goStringsCheck(h->number);
+int farhash_bytes_check(farhash_bytes *bytes) {
+	HANDLE(bytes, FH_BYTES);
+	return goBytesCheck(h->number);
 }
 
-int farhash_strings_close(farhash_strings *strings) {
-	CLOSE(strings, FH_STRINGS);
-	return goStringsClose(h->number);
+int farhash_bytes_close(farhash_bytes *bytes) {
+	CLOSE(bytes, FH_BYTES);
+	return goBytesClose(h->number);
 }
 
-int farhash_cache_new(farhash_job *job, const farhash_cache_config *config, farhash_cache **cache) {
+int farhash_cache_new(farhash_job *job, const farhash_cache_config *config,
+	farhash_cache **cache) {
 	OUT(cache);
 	HANDLE(job, FH_JOB);
 	fh_keep_stacks();

@@ -3,12 +3,11 @@
  * A job is a number of ranks: processes of an MPI program, processes that some launcher has
  * started, or threads. Each gives memory to tables, and any rank reaches all of it.
  *
- *   farhash_set       words of 63 bits, each once: was this seen before, by anybody?
- *   farhash_elements  the same for byte strings of one length
- *   farhash_strings   the same for byte strings of any length
- *   farhash_cache     keys and values of fixed sizes; forgets when it is full
- *   farhash_map       keys and values of any length, changed and deleted; loses nothing
- *   farhash_index     records that are given once; then read-only
+ *   farhash_set    words of 63 bits, each once: was this seen before, by anybody?
+ *   farhash_bytes  the same for byte strings, of one length or of any
+ *   farhash_cache  keys and values of fixed sizes; forgets when it is full
+ *   farhash_map    keys and values of any length, changed and deleted; loses nothing
+ *   farhash_index  records that are given once; then read-only
  *
  * Processes of one host may also share a table by its name, without a job: "Tables by name" below.
  *
@@ -161,7 +160,7 @@ typedef struct farhash_shipping {
 	char reason[240];   /* a sentence */
 } farhash_shipping;
 
-typedef void farhash_table; /* a set, elements, strings, a cache, a map or an index */
+typedef void farhash_table; /* a set of words or of byte strings, a cache, a map or an index */
 
 int farhash_shipping_get(const farhash_table *table, farhash_shipping *shipping);
 
@@ -256,82 +255,68 @@ int farhash_set_close(farhash_set *set);
 
 /* ---- Sets of byte strings ---- */
 
-typedef struct farhash_elements farhash_elements;
+/* Byte strings, each once: of one length, or of any length up to FARHASH_MAX_ELEMENT. */
+typedef struct farhash_bytes farhash_bytes;
 
-typedef struct farhash_elements_config {
+#define FARHASH_MAX_ELEMENT 65536 /* bytes of the longest element, in a set of any length */
+
+/* Every rank gives the same. 0 is the default of everything: elements then have any length, and
+ * the set grows while it is used. */
+typedef struct farhash_bytes_config {
 	farhash_set_config set;
-	uint64_t element_bytes; /* 1 to 4096: of every element */
-	uint64_t capacity;      /* elements that there is memory for; 0 is 15/16 of buckets */
+	uint64_t element_bytes; /* of every element, 1 to 4096; 0: any length, which takes more memory
+	                         * and time */
+	uint64_t capacity;      /* elements that there is memory for, 32 bytes each if they have any
+	                         * length; 0 is 15/16 of buckets */
 	uint64_t reserved[4];   /* 0 */
-} farhash_elements_config;
+} farhash_bytes_config;
 
-int farhash_elements_new(farhash_job *job, const farhash_elements_config *config,
-	farhash_elements **elements);
-int farhash_elements_open(const char *path, const farhash_elements_config *config /* or NULL */,
-	const farhash_open_options *options /* or NULL */, farhash_elements **elements);
+int farhash_bytes_new(farhash_job *job, const farhash_bytes_config *config,
+	farhash_bytes **bytes);
+int farhash_bytes_open(const char *path, const farhash_bytes_config *config /* or NULL */,
+	const farhash_open_options *options /* or NULL */, farhash_bytes **bytes);
 
-/* As for words. Elements of a batch are one after the other, n times element_bytes. refs is NULL
- * or gets the name of each element: a number that means the same on every rank, also when
- * the set has grown. */
-int farhash_elements_find_or_put(farhash_elements *elements, const void *element);
-int farhash_elements_find_or_put_batch(farhash_elements *elements, const void *batch, size_t n,
-	uint8_t results[], uint64_t refs[] /* or NULL */);
-int farhash_elements_contains(farhash_elements *elements, const void *element);
-int farhash_elements_contains_batch(farhash_elements *elements, const void *batch, size_t n,
+/* As for words. In a set of one length size is element_bytes, else 0 to FARHASH_MAX_ELEMENT; any
+ * other is FARHASH_ERROR_ARGUMENT. element may be NULL if size is 0. */
+int farhash_bytes_find_or_put(farhash_bytes *bytes, const void *element /* or NULL */,
+	size_t size);
+int farhash_bytes_contains(farhash_bytes *bytes, const void *element /* or NULL */, size_t size);
+
+/* An element of a batch. */
+typedef struct farhash_element {
+	const void *data;
+	size_t size;
+} farhash_element;
+
+/* Many at once. refs is NULL or gets the name of each element: a number that means the same on
+ * every rank, also when the set has grown. */
+int farhash_bytes_find_or_put_batch(farhash_bytes *bytes, const farhash_element batch[],
+	size_t n, uint8_t results[], uint64_t refs[] /* or NULL */);
+int farhash_bytes_contains_batch(farhash_bytes *bytes, const farhash_element batch[], size_t n,
 	uint8_t results[]);
 
-/* farhash_elements_get copies the element of that name. */
-int farhash_elements_get(farhash_elements *elements, uint64_t ref, void *element);
+/* The same for elements that lie one after the other, n times element_bytes, which is faster. In a
+ * set of any length it is FARHASH_ERROR_ARGUMENT. */
+int farhash_bytes_find_or_put_packed(farhash_bytes *bytes, const void *elements, size_t n,
+	uint8_t results[], uint64_t refs[] /* or NULL */);
+int farhash_bytes_contains_packed(farhash_bytes *bytes, const void *elements, size_t n,
+	uint8_t results[]);
 
-/* The bytes of every element. */
-int farhash_elements_size(farhash_elements *elements, uint64_t *element_bytes);
+/* farhash_bytes_get copies the element of that name to where there is room for so many bytes. size
+ * gets how many it has. If room is less, nothing is copied: FARHASH_ERROR_ARGUMENT. */
+int farhash_bytes_get(farhash_bytes *bytes, uint64_t ref, void *element /* or NULL */,
+	size_t room, size_t *size /* or NULL */);
 
-int farhash_elements_len(farhash_elements *elements, uint64_t *n);
-int farhash_elements_buckets(farhash_elements *elements, uint64_t *buckets);
-int farhash_elements_stats_get(farhash_elements *elements, farhash_set_stats *stats);
-int farhash_elements_save(farhash_elements *elements, const char *path);
-int farhash_elements_load(farhash_elements *elements, const char *path);
-int farhash_elements_check(farhash_elements *elements);
-int farhash_elements_close(farhash_elements *elements);
+/* The bytes of every element, 0 in a set of any length. */
+int farhash_bytes_element_bytes(farhash_bytes *bytes, uint64_t *element_bytes);
 
-/* ---- Sets of strings ---- */
-
-/* Byte strings of any length, each once. The set grows while it is used, and so do its strings. */
-typedef struct farhash_strings farhash_strings;
-
-#define FARHASH_MAX_STRING 65536 /* bytes of the longest string */
-
-/* A string of a batch. */
-typedef struct farhash_string {
-	const void *data;
-	size_t size; /* up to FARHASH_MAX_STRING; 0 is the empty string */
-} farhash_string;
-
-int farhash_strings_new(farhash_job *job, const farhash_set_config *config,
-	farhash_strings **strings);
-int farhash_strings_open(const char *path, const farhash_set_config *config /* or NULL */,
-	const farhash_open_options *options /* or NULL */, farhash_strings **strings);
-
-/* As for elements. */
-int farhash_strings_find_or_put(farhash_strings *strings, const void *data, size_t size);
-int farhash_strings_find_or_put_batch(farhash_strings *strings, const farhash_string batch[],
-	size_t n, uint8_t results[], uint64_t refs[] /* or NULL */);
-int farhash_strings_contains(farhash_strings *strings, const void *data, size_t size);
-int farhash_strings_contains_batch(farhash_strings *strings, const farhash_string batch[],
-	size_t n, uint8_t results[]);
-
-/* farhash_strings_get copies the string of that name to data, which has room for so many bytes.
- * size gets how many it has. If room is less, nothing is copied: FARHASH_ERROR_ARGUMENT. */
-int farhash_strings_get(farhash_strings *strings, uint64_t ref, void *data /* or NULL */,
-	size_t room, size_t *size);
-
-int farhash_strings_len(farhash_strings *strings, uint64_t *n);
-int farhash_strings_buckets(farhash_strings *strings, uint64_t *buckets);
-int farhash_strings_stats_get(farhash_strings *strings, farhash_set_stats *stats);
-int farhash_strings_save(farhash_strings *strings, const char *path);
-int farhash_strings_load(farhash_strings *strings, const char *path);
-int farhash_strings_check(farhash_strings *strings);
-int farhash_strings_close(farhash_strings *strings);
+int farhash_bytes_len(farhash_bytes *bytes, uint64_t *n);
+int farhash_bytes_buckets(farhash_bytes *bytes, uint64_t *buckets);
+int farhash_bytes_stats_get(farhash_bytes *bytes, farhash_set_stats *stats);
+int farhash_bytes_save(farhash_bytes *bytes, const char *path);
+int farhash_bytes_load(farhash_bytes *bytes, const char *path);
+int farhash_bytes_check(farhash_bytes *bytes);
+int farhash_bytes_close(farhash_bytes *bytes);
 
 /* ---- Caches ---- */
 

@@ -242,16 +242,16 @@ func TestReadConfigs(t *testing.T) {
 	_, err = readSetConfig(nil)
 	refuses(t, "no set", err, "is NULL")
 
-	e := zero(readElementsConfig)
+	e := zero(readBytesConfig)
 	e.element_bytes = set.MaxElementBytes + 1
-	_, err = readElementsConfig(e)
-	refuses(t, "elements", err, "element_bytes is ")
+	_, err = readBytesConfig(e)
+	refuses(t, "bytes", err, "element_bytes is ")
 	e.element_bytes, e.set.depth = 8, 65537
-	_, err = readElementsConfig(e)
-	refuses(t, "elements", err, depth)
+	_, err = readBytesConfig(e)
+	refuses(t, "bytes", err, depth)
 	e.set.depth, e.reserved[0] = 0, 1
-	_, err = readElementsConfig(e)
-	refuses(t, "elements", err, reserved+"elements_config")
+	_, err = readBytesConfig(e)
+	refuses(t, "bytes", err, reserved+"bytes_config")
 }
 
 // TestReadTables: the same of caches, maps and indexes.
@@ -327,10 +327,10 @@ func TestEveryField(t *testing.T) {
 	gotSet, err := readSetConfig(s)
 	same(t, gotSet, err, words)
 
-	e := zero(readElementsConfig)
+	e := zero(readBytesConfig)
 	e.set, e.element_bytes, e.capacity = *s, 7, 8
-	gotElements, err := readElementsConfig(e)
-	same(t, gotElements, err, set.BytesConfig{Config: words, ElementBytes: 7, Capacity: 8})
+	gotBytes, err := readBytesConfig(e)
+	same(t, gotBytes, err, set.BytesConfig{Config: words, ElementBytes: 7, Capacity: 8})
 
 	c := zero(readCacheConfig)
 	c.key_size, c.value_size, c.buckets, c.mode, c.retries = 1, 2, 3, 2, -4
@@ -445,23 +445,32 @@ func TestMapCalls(t *testing.T) {
 	refuses(t, "a counter", err, "a counter has 8 bytes")
 }
 
-// TestStringsOfC: a string has bytes and a length that it may have.
-func TestStringsOfC(t *testing.T) {
+// TestElementsOfC: an element has bytes and a length that it may have in its set.
+func TestElementsOfC(t *testing.T) {
 	text := []byte("text")
 	for _, c := range []struct {
-		data unsafe.Pointer
-		size int
-		want string
+		bytes int // of the elements of the set
+		data  unsafe.Pointer
+		size  int
+		want  string
 	}{
-		{unsafe.Pointer(&text[0]), 4, ""}, {nil, 0, ""}, {nil, 1, "is NULL"},
-		{unsafe.Pointer(&text[0]), 65537, "a string has 0 to 65536 bytes"},
+		{0, unsafe.Pointer(&text[0]), 4, ""}, {0, nil, 0, ""}, {0, nil, 1, "is NULL"},
+		{0, unsafe.Pointer(&text[0]), 65537, "an element has 0 to 65536 bytes"},
+		{4, unsafe.Pointer(&text[0]), 4, ""}, {4, nil, 4, "is NULL"}, {4, nil, 0, "have 4 bytes"},
+		{4, unsafe.Pointer(&text[0]), 3, "size is 3"}, {4, unsafe.Pointer(&text[0]), 5, "give 4"},
 	} {
-		got, err := sized(stringOf, c.data, c.size)
-		refuses(t, fmt.Sprint(c.size, " bytes"), err, c.want)
+		got, err := sized((&byteSet{bytes: c.bytes}).element, c.data, c.size)
+		refuses(t, fmt.Sprint(c.size, " bytes of ", c.bytes), err, c.want)
 		if err == nil && string(got) != string(text[:c.size]) {
 			t.Errorf("%q", got)
 		}
 	}
+	got, err := sized((&byteSet{bytes: 2}).packed, unsafe.Pointer(&text[0]), 2)
+	if err != nil || string(got) != "text" {
+		t.Errorf("packed: %q, %v", got, err)
+	}
+	_, err = sized((&byteSet{}).packed, unsafe.Pointer(&text[0]), 2)
+	refuses(t, "packed elements of any length", err, "or make the set with element_bytes")
 }
 
 // sized calls a function that takes a size of C.

@@ -8,7 +8,7 @@
 
 #include "farhash.h"
 
-enum { FH_JOB = 0x66686a31, FH_SET, FH_ELEMENTS, FH_STRINGS, FH_CACHE, FH_MAP, FH_INDEX };
+enum { FH_JOB = 0x66686a31, FH_SET, FH_BYTES, FH_CACHE, FH_MAP, FH_INDEX };
 
 // FH_FAST_WORDS is the longest key and the longest value of a cache that C accesses by itself.
 enum { FH_FAST_WORDS = 64 };
@@ -43,7 +43,7 @@ typedef struct fh_handle {
 	uint32_t kind;
 	int32_t closed;
 	uint64_t number;       // of the value in Go
-	uint64_t bytes, more;  // of a key or element; of a value
+	uint64_t bytes, more;  // of a key or element, 1 if these have any length; of a value
 	struct fh_handle *job; // that a table is of; NULL: of none
 	fh_shape shape;
 	struct fh_handle *next;

@@ -4,7 +4,6 @@ package main
 import "C"
 
 import (
-	"errors"
 	"io/fs"
 
 	"github.com/farhash/farhash/cache"
@@ -120,41 +119,16 @@ func goSetOpen(path *C.char, c *C.farhash_set_config, o *C.farhash_open_options,
 		})
 }
 
-//export goElementsOpen
-func goElementsOpen(path *C.char, c *C.farhash_elements_config, o *C.farhash_open_options,
+//export goBytesOpen
+func goBytesOpen(path *C.char, c *C.farhash_bytes_config, o *C.farhash_open_options,
 	out **C.fh_handle) (code C.int) {
 	defer guard(&code)
-	cfg, wrong := readElementsConfig(orZero(c))
-	made := &elements{job: newAlone()}
-	return openNamed(path, o, wrong, out, &everyElements, C.FH_ELEMENTS, made, made.job,
+	cfg, wrong := readBytesConfig(orZero(c))
+	made := &byteSet{job: newAlone()}
+	return openNamed(path, o, wrong, out, &everyBytes, C.FH_BYTES, made, made.job,
 		func(h *C.fh_handle, name string, options []file.Option) error {
-			if cfg.ElementBytes == 0 { // as in the file
-				options = append(options, file.Existing())
-			}
-			err := made.begin(h, func() (*set.Bytes, error) {
+			return made.begin(h, func() (*set.Bytes, error) {
 				return set.OpenBytes(name, cfg, options...)
 			})
-			if cfg.ElementBytes == 0 && errors.Is(err, fs.ErrNotExist) {
-				err = errNoLength
-			}
-			return err
-		})
-}
-
-//export goStringsOpen
-func goStringsOpen(path *C.char, c *C.farhash_set_config, o *C.farhash_open_options,
-	out **C.fh_handle) (code C.int) {
-	defer guard(&code)
-	cfg, wrong := readSetConfig(orZero(c))
-	made := &stringSet{job: newAlone()}
-	return openNamed(path, o, wrong, out, &everyStrings, C.FH_STRINGS, made, made.job,
-		func(h *C.fh_handle, name string, options []file.Option) (err error) {
-			made.c = h
-			made.Bytes, err = set.OpenBytes(name, set.BytesConfig{Config: cfg}, options...)
-			if err == nil && made.Config().ElementBytes > 0 {
-				err = errors.Join(errArgument("%s has elements of one length; use farhash_elements",
-					name), made.Close())
-			}
-			return err
 		})
 }

@@ -25,8 +25,6 @@ var otherNames = map[string]string{
 	"LockFree": "FARHASH_LOCK_FREE",
 	"Fine":     "FARHASH_FINE",
 	"Coarse":   "FARHASH_COARSE",
-	"Elements": "farhash_elements",
-	"Strings":  "farhash_strings",
 	"AnyOwner": "any_owner",
 	"TTL":      "ttl_seconds",
 	"Save":     "farhash_index_save",

@@ -17,11 +17,8 @@ func shipping(kind C.uint32_t, v C.uint64_t) (rma.AccessChoice, uint64) {
 	case C.FH_SET:
 		s := setOf(v).Stats()
 		return s.Access, s.Served
-	case C.FH_ELEMENTS:
-		s := elementsOf(v).Stats()
-		return s.Access, s.Served
-	case C.FH_STRINGS:
-		s := stringsOf(v).Stats()
+	case C.FH_BYTES:
+		s := bytesOf(v).Stats()
 		return s.Access, s.Served
 	case C.FH_CACHE:
 		s := cacheOf(v).Stats()

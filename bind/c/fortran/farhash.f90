@@ -46,7 +46,7 @@ module farhash
   end enum
 
   integer(c_int64_t), parameter :: farhash_max_word = 9223372036854775807_c_int64_t
-  integer(c_int64_t), parameter :: farhash_max_string = 65536_c_int64_t
+  integer(c_int64_t), parameter :: farhash_max_element = 65536_c_int64_t
   integer(c_int64_t), parameter :: farhash_max_pair = 65536_c_int64_t
   integer(c_int64_t), parameter :: farhash_max_note = 65536_c_int64_t
 
@@ -90,14 +90,14 @@ module farhash
     integer(c_int64_t) :: longest_probe = 0
   end type
 
-  type, bind(c) :: farhash_elements_config
+  type, bind(c) :: farhash_bytes_config
     type(farhash_set_config) :: set
     integer(c_int64_t) :: element_bytes = 0
     integer(c_int64_t) :: capacity = 0
     integer(c_int64_t) :: reserved(4) = 0
   end type
 
-  type, bind(c) :: farhash_string
+  type, bind(c) :: farhash_element
     type(c_ptr) :: data = c_null_ptr
     integer(c_size_t) :: size = 0
   end type
@@ -335,204 +335,125 @@ module farhash
       type(c_ptr), value :: set
     end function
 
-    integer(c_int) function farhash_elements_new(job, config, elements) bind(c)
+    integer(c_int) function farhash_bytes_new(job, config, bytes) bind(c)
       import
       type(c_ptr), value :: job
-      type(farhash_elements_config), intent(in) :: config
-      type(c_ptr), intent(out) :: elements
+      type(farhash_bytes_config), intent(in) :: config
+      type(c_ptr), intent(out) :: bytes
     end function
 
-    integer(c_int) function farhash_elements_open_c(path, config, options, elements) &
-      bind(c, name='farhash_elements_open')
+    integer(c_int) function farhash_bytes_open_c(path, config, options, bytes) &
+      bind(c, name='farhash_bytes_open')
       import
       character(kind=c_char), intent(in) :: path(*)
-      type(farhash_elements_config), intent(in), optional :: config
+      type(farhash_bytes_config), intent(in), optional :: config
       type(farhash_open_options), intent(in), optional :: options
-      type(c_ptr), intent(out) :: elements
+      type(c_ptr), intent(out) :: bytes
     end function
 
-    integer(c_int) function farhash_elements_find_or_put(elements, element) bind(c)
+    integer(c_int) function farhash_bytes_find_or_put(bytes, element, size) bind(c)
       import
-      type(c_ptr), value :: elements
+      integer(c_size_t), value :: size
+      type(c_ptr), value :: bytes
       type(c_ptr), value :: element
     end function
 
-    integer(c_int) function farhash_elements_find_or_put_batch(elements, batch, n, results, refs) &
+    integer(c_int) function farhash_bytes_contains(bytes, element, size) bind(c)
+      import
+      integer(c_size_t), value :: size
+      type(c_ptr), value :: bytes
+      type(c_ptr), value :: element
+    end function
+
+    integer(c_int) function farhash_bytes_find_or_put_batch(bytes, batch, n, results, refs) &
       bind(c)
       import
       integer(c_size_t), value :: n
-      type(c_ptr), value :: elements
-      type(c_ptr), value :: batch
+      type(c_ptr), value :: bytes
+      type(farhash_element), intent(in) :: batch(n)
       integer(c_int8_t), intent(out) :: results(n)
       integer(c_int64_t), intent(out), optional :: refs(n)
     end function
 
-    integer(c_int) function farhash_elements_contains(elements, element) bind(c)
-      import
-      type(c_ptr), value :: elements
-      type(c_ptr), value :: element
-    end function
-
-    integer(c_int) function farhash_elements_contains_batch(elements, batch, n, results) bind(c)
+    integer(c_int) function farhash_bytes_contains_batch(bytes, batch, n, results) bind(c)
       import
       integer(c_size_t), value :: n
-      type(c_ptr), value :: elements
-      type(c_ptr), value :: batch
+      type(c_ptr), value :: bytes
+      type(farhash_element), intent(in) :: batch(n)
       integer(c_int8_t), intent(out) :: results(n)
     end function
 
-    integer(c_int) function farhash_elements_get(elements, ref, element) bind(c)
-      import
-      integer(c_int64_t), value :: ref
-      type(c_ptr), value :: elements
-      type(c_ptr), value :: element
-    end function
-
-    integer(c_int) function farhash_elements_size(elements, element_bytes) bind(c)
-      import
-      type(c_ptr), value :: elements
-      integer(c_int64_t), intent(out) :: element_bytes
-    end function
-
-    integer(c_int) function farhash_elements_len(elements, n) bind(c)
-      import
-      type(c_ptr), value :: elements
-      integer(c_int64_t), intent(out) :: n
-    end function
-
-    integer(c_int) function farhash_elements_buckets(elements, buckets) bind(c)
-      import
-      type(c_ptr), value :: elements
-      integer(c_int64_t), intent(out) :: buckets
-    end function
-
-    integer(c_int) function farhash_elements_stats_get(elements, stats) bind(c)
-      import
-      type(c_ptr), value :: elements
-      type(farhash_set_stats), intent(out) :: stats
-    end function
-
-    integer(c_int) function farhash_elements_save_c(elements, path) &
-      bind(c, name='farhash_elements_save')
-      import
-      type(c_ptr), value :: elements
-      character(kind=c_char), intent(in) :: path(*)
-    end function
-
-    integer(c_int) function farhash_elements_load_c(elements, path) &
-      bind(c, name='farhash_elements_load')
-      import
-      type(c_ptr), value :: elements
-      character(kind=c_char), intent(in) :: path(*)
-    end function
-
-    integer(c_int) function farhash_elements_check(elements) bind(c)
-      import
-      type(c_ptr), value :: elements
-    end function
-
-    integer(c_int) function farhash_elements_close(elements) bind(c)
-      import
-      type(c_ptr), value :: elements
-    end function
-
-    integer(c_int) function farhash_strings_new(job, config, strings) bind(c)
-      import
-      type(c_ptr), value :: job
-      type(farhash_set_config), intent(in) :: config
-      type(c_ptr), intent(out) :: strings
-    end function
-
-    integer(c_int) function farhash_strings_open_c(path, config, options, strings) &
-      bind(c, name='farhash_strings_open')
-      import
-      character(kind=c_char), intent(in) :: path(*)
-      type(farhash_set_config), intent(in), optional :: config
-      type(farhash_open_options), intent(in), optional :: options
-      type(c_ptr), intent(out) :: strings
-    end function
-
-    integer(c_int) function farhash_strings_find_or_put(strings, data, size) bind(c)
-      import
-      integer(c_size_t), value :: size
-      type(c_ptr), value :: strings
-      type(c_ptr), value :: data
-    end function
-
-    integer(c_int) function farhash_strings_find_or_put_batch(strings, batch, n, results, refs) &
+    integer(c_int) function farhash_bytes_find_or_put_packed(bytes, elements, n, results, refs) &
       bind(c)
       import
       integer(c_size_t), value :: n
-      type(c_ptr), value :: strings
-      type(farhash_string), intent(in) :: batch(n)
+      type(c_ptr), value :: bytes
+      type(c_ptr), value :: elements
       integer(c_int8_t), intent(out) :: results(n)
       integer(c_int64_t), intent(out), optional :: refs(n)
     end function
 
-    integer(c_int) function farhash_strings_contains(strings, data, size) bind(c)
-      import
-      integer(c_size_t), value :: size
-      type(c_ptr), value :: strings
-      type(c_ptr), value :: data
-    end function
-
-    integer(c_int) function farhash_strings_contains_batch(strings, batch, n, results) bind(c)
+    integer(c_int) function farhash_bytes_contains_packed(bytes, elements, n, results) bind(c)
       import
       integer(c_size_t), value :: n
-      type(c_ptr), value :: strings
-      type(farhash_string), intent(in) :: batch(n)
+      type(c_ptr), value :: bytes
+      type(c_ptr), value :: elements
       integer(c_int8_t), intent(out) :: results(n)
     end function
 
-    integer(c_int) function farhash_strings_get(strings, ref, data, room, size) bind(c)
+    integer(c_int) function farhash_bytes_get(bytes, ref, element, room, size) bind(c)
       import
       integer(c_int64_t), value :: ref
       integer(c_size_t), value :: room
-      type(c_ptr), value :: strings
-      type(c_ptr), value :: data
-      integer(c_size_t), intent(out) :: size
+      type(c_ptr), value :: bytes
+      type(c_ptr), value :: element
+      integer(c_size_t), intent(out), optional :: size
     end function
 
-    integer(c_int) function farhash_strings_len(strings, n) bind(c)
+    integer(c_int) function farhash_bytes_element_bytes(bytes, element_bytes) bind(c)
       import
-      type(c_ptr), value :: strings
+      type(c_ptr), value :: bytes
+      integer(c_int64_t), intent(out) :: element_bytes
+    end function
+
+    integer(c_int) function farhash_bytes_len(bytes, n) bind(c)
+      import
+      type(c_ptr), value :: bytes
       integer(c_int64_t), intent(out) :: n
     end function
 
-    integer(c_int) function farhash_strings_buckets(strings, buckets) bind(c)
+    integer(c_int) function farhash_bytes_buckets(bytes, buckets) bind(c)
       import
-      type(c_ptr), value :: strings
+      type(c_ptr), value :: bytes
       integer(c_int64_t), intent(out) :: buckets
     end function
 
-    integer(c_int) function farhash_strings_stats_get(strings, stats) bind(c)
+    integer(c_int) function farhash_bytes_stats_get(bytes, stats) bind(c)
       import
-      type(c_ptr), value :: strings
+      type(c_ptr), value :: bytes
       type(farhash_set_stats), intent(out) :: stats
     end function
 
-    integer(c_int) function farhash_strings_save_c(strings, path) &
-      bind(c, name='farhash_strings_save')
+    integer(c_int) function farhash_bytes_save_c(bytes, path) bind(c, name='farhash_bytes_save')
       import
-      type(c_ptr), value :: strings
+      type(c_ptr), value :: bytes
       character(kind=c_char), intent(in) :: path(*)
     end function
 
-    integer(c_int) function farhash_strings_load_c(strings, path) &
-      bind(c, name='farhash_strings_load')
+    integer(c_int) function farhash_bytes_load_c(bytes, path) bind(c, name='farhash_bytes_load')
       import
-      type(c_ptr), value :: strings
+      type(c_ptr), value :: bytes
       character(kind=c_char), intent(in) :: path(*)
     end function
 
-    integer(c_int) function farhash_strings_check(strings) bind(c)
+    integer(c_int) function farhash_bytes_check(bytes) bind(c)
       import
-      type(c_ptr), value :: strings
+      type(c_ptr), value :: bytes
     end function
 
-    integer(c_int) function farhash_strings_close(strings) bind(c)
+    integer(c_int) function farhash_bytes_close(bytes) bind(c)
       import
-      type(c_ptr), value :: strings
+      type(c_ptr), value :: bytes
     end function
 
     integer(c_int) function farhash_cache_new(job, config, cache) bind(c)
@@ -1010,46 +931,25 @@ contains
     farhash_set_load = explained(farhash_set_load_c(set, c_path(path)), path)
   end function
 
-  integer(c_int) function farhash_elements_open(path, config, options, elements)
+  integer(c_int) function farhash_bytes_open(path, config, options, bytes)
     character(len=*), intent(in) :: path
-    type(farhash_elements_config), intent(in), optional :: config
+    type(farhash_bytes_config), intent(in), optional :: config
     type(farhash_open_options), intent(in), optional :: options
-    type(c_ptr), intent(out) :: elements
-    farhash_elements_open = explained(farhash_elements_open_c(c_path(path), config, options, &
-      elements), path)
+    type(c_ptr), intent(out) :: bytes
+    farhash_bytes_open = explained(farhash_bytes_open_c(c_path(path), config, options, &
+      bytes), path)
   end function
 
-  integer(c_int) function farhash_elements_save(elements, path)
-    type(c_ptr), value :: elements
+  integer(c_int) function farhash_bytes_save(bytes, path)
+    type(c_ptr), value :: bytes
     character(len=*), intent(in) :: path
-    farhash_elements_save = explained(farhash_elements_save_c(elements, c_path(path)), path)
+    farhash_bytes_save = explained(farhash_bytes_save_c(bytes, c_path(path)), path)
   end function
 
-  integer(c_int) function farhash_elements_load(elements, path)
-    type(c_ptr), value :: elements
+  integer(c_int) function farhash_bytes_load(bytes, path)
+    type(c_ptr), value :: bytes
     character(len=*), intent(in) :: path
-    farhash_elements_load = explained(farhash_elements_load_c(elements, c_path(path)), path)
-  end function
-
-  integer(c_int) function farhash_strings_open(path, config, options, strings)
-    character(len=*), intent(in) :: path
-    type(farhash_set_config), intent(in), optional :: config
-    type(farhash_open_options), intent(in), optional :: options
-    type(c_ptr), intent(out) :: strings
-    farhash_strings_open = explained(farhash_strings_open_c(c_path(path), config, options, &
-      strings), path)
-  end function
-
-  integer(c_int) function farhash_strings_save(strings, path)
-    type(c_ptr), value :: strings
-    character(len=*), intent(in) :: path
-    farhash_strings_save = explained(farhash_strings_save_c(strings, c_path(path)), path)
-  end function
-
-  integer(c_int) function farhash_strings_load(strings, path)
-    type(c_ptr), value :: strings
-    character(len=*), intent(in) :: path
-    farhash_strings_load = explained(farhash_strings_load_c(strings, c_path(path)), path)
+    farhash_bytes_load = explained(farhash_bytes_load_c(bytes, c_path(path)), path)
   end function
 
   integer(c_int) function farhash_cache_open(path, config, options, cache)

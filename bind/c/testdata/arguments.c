@@ -46,7 +46,7 @@ static void in_c(int line) {
 
 static farhash_job *job;
 static farhash_set *set;
-static farhash_elements *elements;
+static farhash_bytes *elements;
 static farhash_cache *cache;
 static farhash_map *map;
 static farhash_index *x;
@@ -111,9 +111,9 @@ static void set_configs(farhash_set_config good) {
 		if (i > 0)
 			wrong[i].buckets = good.buckets;
 		REFUSED(farhash_set_new(job, &wrong[i], &none));
-		farhash_elements_config all = {.set = wrong[i], .element_bytes = 8};
-		farhash_elements *no_elements;
-		REFUSED(farhash_elements_new(job, &all, &no_elements));
+		farhash_bytes_config all = {.set = wrong[i], .element_bytes = 8};
+		farhash_bytes *no_elements;
+		REFUSED(farhash_bytes_new(job, &all, &no_elements));
 		CLAIM(!none && !no_elements);
 	}
 	good.buckets = UINT64_C(1) << 43;
@@ -168,106 +168,91 @@ static void sets(void) {
 		CLAIM(farhash_set_find_or_put(set, i) > 0);
 }
 
-static void byte_strings(void) {
-	farhash_elements_config config = {.set.buckets = 64, .element_bytes = 8}, wrong = config;
-	HANDLES(farhash_job, set, farhash_elements_new(it, &config, &elements));
-	OK(farhash_elements_new(job, &config, &elements));
-	REFUSED(farhash_elements_new(job, &config, NULL));
-	farhash_elements *none;
-	REFUSED(farhash_elements_new(job, NULL, &none));
-	uint64_t lengths[] = {0, 4097, UINT64_MAX};
-	for (int i = 0; i < 3; i++) {
-		wrong.element_bytes = lengths[i];
-		REFUSED(farhash_elements_new(job, &wrong, &none));
+static void bytes_configs(farhash_bytes_config good) {
+	farhash_bytes *none;
+	REFUSED(farhash_bytes_new(job, NULL, &none));
+	REFUSED(farhash_bytes_new(job, &good, NULL));
+	farhash_bytes_config wrong[] = {{.element_bytes = 4097}, {.element_bytes = INT64_MAX},
+		{.element_bytes = UINT64_MAX}, {.reserved = {1}}, {.set.reserved = {1}},
+		{.capacity = UINT64_MAX}, {.capacity = UINT64_MAX, .element_bytes = 8}};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		wrong[i].set.buckets = good.set.buckets;
+		REFUSED(farhash_bytes_new(job, &wrong[i], &none));
+		CLAIM(!none);
 	}
-	wrong = config;
-	wrong.reserved[0] = 1;
-	REFUSED(farhash_elements_new(job, &wrong, &none));
-	wrong = config;
-	wrong.capacity = UINT64_MAX;
-	REFUSED(farhash_elements_new(job, &wrong, &none));
-	HANDLES(farhash_elements, job, farhash_elements_find_or_put(it, bytes));
-	HANDLES(farhash_elements, job,
-		farhash_elements_find_or_put_batch(it, bytes, 1, &result, NULL));
-	HANDLES(farhash_elements, job, farhash_elements_contains(it, bytes));
-	HANDLES(farhash_elements, job, farhash_elements_contains_batch(it, bytes, 1, &result));
-	HANDLES(farhash_elements, job, farhash_elements_get(it, 0, bytes));
-	HANDLES(farhash_elements, job, farhash_elements_size(it, &word));
-	REFUSED(farhash_elements_size(elements, NULL));
-	HANDLES(farhash_elements, job, farhash_elements_len(it, &word));
-	HANDLES(farhash_elements, job, farhash_elements_buckets(it, &word));
-	farhash_set_stats stats;
-	HANDLES(farhash_elements, job, farhash_elements_stats_get(it, &stats));
-	HANDLES(farhash_elements, job, farhash_elements_save(it, "x"));
-	HANDLES(farhash_elements, job, farhash_elements_load(it, "x"));
-	HANDLES(farhash_elements, job, farhash_elements_check(it));
-	HANDLES(farhash_elements, job, farhash_elements_close(it));
-	REFUSED(farhash_elements_find_or_put(elements, NULL));
-	REFUSED(farhash_elements_find_or_put_batch(elements, NULL, 1, &result, NULL));
-	REFUSED(farhash_elements_find_or_put_batch(elements, bytes, 1, NULL, NULL));
-	REFUSED(farhash_elements_find_or_put_batch(elements, bytes, SIZE_MAX, &result, NULL));
-	REFUSED(farhash_elements_contains(elements, NULL));
-	REFUSED(farhash_elements_contains_batch(elements, NULL, 1, &result));
-	REFUSED(farhash_elements_contains_batch(elements, bytes, 1, NULL));
-	REFUSED(farhash_elements_contains_batch(elements, bytes, SIZE_MAX / 4, &result));
-	REFUSED(farhash_elements_get(elements, 0, NULL));
-	REFUSED(farhash_elements_get(elements, UINT64_MAX, bytes));
-	REFUSED(farhash_elements_len(elements, NULL));
-	REFUSED(farhash_elements_buckets(elements, NULL));
-	REFUSED(farhash_elements_stats_get(elements, NULL));
-	REFUSED(farhash_elements_save(elements, NULL));
-	REFUSED(farhash_elements_save(elements, ""));
-	REFUSED(farhash_elements_load(elements, NULL));
-	REFUSED(farhash_elements_load(elements, ""));
 }
 
-static void strings_of_bytes(void) {
-	farhash_set_config config = {.max_bytes = 16 << 20};
-	farhash_strings *strings, *none;
-	HANDLES(farhash_job, set, farhash_strings_new(it, &config, &strings));
-	OK(farhash_strings_new(job, &config, &strings));
-	REFUSED(farhash_strings_new(job, &config, NULL));
-	REFUSED(farhash_strings_new(job, NULL, &none));
-	REFUSED(farhash_strings_new(job, &(farhash_set_config){.reserved = {1}}, &none));
-	farhash_string good = {bytes, 8}, wrong[] = {{NULL, 1}, {bytes, 65537}, {bytes, SIZE_MAX}};
-	HANDLES(farhash_strings, elements, farhash_strings_find_or_put(it, bytes, 1));
-	HANDLES(farhash_strings, elements,
-		farhash_strings_find_or_put_batch(it, &good, 1, &result, NULL));
-	HANDLES(farhash_strings, elements, farhash_strings_contains(it, bytes, 1));
-	HANDLES(farhash_strings, elements, farhash_strings_contains_batch(it, &good, 1, &result));
-	HANDLES(farhash_strings, elements, farhash_strings_get(it, 0, bytes, 1, &size));
-	HANDLES(farhash_strings, elements, farhash_strings_len(it, &word));
-	HANDLES(farhash_strings, elements, farhash_strings_buckets(it, &word));
+static void bytes_handles(void) {
+	farhash_element good = {bytes, 8};
+	HANDLES(farhash_bytes, job, farhash_bytes_find_or_put(it, bytes, 8));
+	HANDLES(farhash_bytes, job, farhash_bytes_contains(it, bytes, 8));
+	HANDLES(farhash_bytes, job, farhash_bytes_find_or_put_batch(it, &good, 1, &result, NULL));
+	HANDLES(farhash_bytes, job, farhash_bytes_contains_batch(it, &good, 1, &result));
+	HANDLES(farhash_bytes, job, farhash_bytes_find_or_put_packed(it, bytes, 1, &result, NULL));
+	HANDLES(farhash_bytes, job, farhash_bytes_contains_packed(it, bytes, 1, &result));
+	HANDLES(farhash_bytes, job, farhash_bytes_get(it, 0, bytes, 8, &size));
+	HANDLES(farhash_bytes, job, farhash_bytes_element_bytes(it, &word));
+	HANDLES(farhash_bytes, job, farhash_bytes_len(it, &word));
+	HANDLES(farhash_bytes, job, farhash_bytes_buckets(it, &word));
 	farhash_set_stats stats;
-	HANDLES(farhash_strings, elements, farhash_strings_stats_get(it, &stats));
-	HANDLES(farhash_strings, elements, farhash_strings_save(it, "x"));
-	HANDLES(farhash_strings, elements, farhash_strings_load(it, "x"));
-	HANDLES(farhash_strings, elements, farhash_strings_check(it));
-	HANDLES(farhash_strings, elements, farhash_strings_close(it));
+	HANDLES(farhash_bytes, set, farhash_bytes_stats_get(it, &stats));
+	HANDLES(farhash_bytes, job, farhash_bytes_save(it, "x"));
+	HANDLES(farhash_bytes, job, farhash_bytes_load(it, "x"));
+	HANDLES(farhash_bytes, job, farhash_bytes_check(it));
+	HANDLES(farhash_bytes, job, farhash_bytes_close(it));
+}
+
+// bytes_calls has a set of one length, or of any, refuse what both refuse, and elements of a size.
+static void bytes_calls(farhash_bytes *b, size_t wrong_size) {
+	farhash_element good = {bytes, 8}, wrong[] = {{NULL, 8}, {bytes, wrong_size}, {bytes, SIZE_MAX}};
 	for (int i = 0; i < 3; i++) {
-		REFUSED(farhash_strings_find_or_put(strings, wrong[i].data, wrong[i].size));
-		REFUSED(farhash_strings_contains(strings, wrong[i].data, wrong[i].size));
-		farhash_string batch[] = {good, wrong[i]};
+		farhash_element batch[] = {good, wrong[i]};
 		uint8_t answers[2];
-		REFUSED(farhash_strings_find_or_put_batch(strings, batch, 2, answers, NULL));
-		REFUSED(farhash_strings_contains_batch(strings, batch, 2, answers));
+		REFUSED(farhash_bytes_find_or_put(b, wrong[i].data, wrong[i].size));
+		REFUSED(farhash_bytes_contains(b, wrong[i].data, wrong[i].size));
+		REFUSED(farhash_bytes_find_or_put_batch(b, batch, 2, answers, NULL));
+		REFUSED(farhash_bytes_contains_batch(b, batch, 2, answers));
 	}
-	IS(FARHASH_NOT_FOUND, farhash_strings_contains(strings, bytes, 8)); // nothing has been done
-	REFUSED(farhash_strings_find_or_put_batch(strings, NULL, 1, &result, NULL));
-	REFUSED(farhash_strings_find_or_put_batch(strings, &good, 1, NULL, NULL));
-	REFUSED(farhash_strings_find_or_put_batch(strings, &good, SIZE_MAX, &result, NULL));
-	REFUSED(farhash_strings_contains_batch(strings, NULL, 1, &result));
-	REFUSED(farhash_strings_contains_batch(strings, &good, 1, NULL));
-	REFUSED(farhash_strings_contains_batch(strings, &good, SIZE_MAX, &result));
-	REFUSED(farhash_strings_get(strings, UINT64_MAX, bytes, 1, &size));
-	REFUSED(farhash_strings_get(strings, 0, bytes, 1, NULL));
-	REFUSED(farhash_strings_len(strings, NULL));
-	REFUSED(farhash_strings_buckets(strings, NULL));
-	REFUSED(farhash_strings_stats_get(strings, NULL));
-	REFUSED(farhash_strings_save(strings, ""));
-	REFUSED(farhash_strings_load(strings, NULL));
-	OK(farhash_strings_close(strings));
-	REFUSED(farhash_strings_open("", NULL, NULL, &none));
+	IS(FARHASH_NOT_FOUND, farhash_bytes_contains(b, bytes, 8)); // nothing has been done
+	REFUSED(farhash_bytes_find_or_put_batch(b, NULL, 1, &result, NULL));
+	REFUSED(farhash_bytes_find_or_put_batch(b, &good, 1, NULL, NULL));
+	REFUSED(farhash_bytes_find_or_put_batch(b, &good, SIZE_MAX, &result, NULL));
+	REFUSED(farhash_bytes_contains_batch(b, NULL, 1, &result));
+	REFUSED(farhash_bytes_contains_batch(b, &good, 1, NULL));
+	REFUSED(farhash_bytes_contains_batch(b, &good, SIZE_MAX, &result));
+	REFUSED(farhash_bytes_find_or_put_packed(b, NULL, 1, &result, NULL));
+	REFUSED(farhash_bytes_find_or_put_packed(b, bytes, 1, NULL, NULL));
+	REFUSED(farhash_bytes_find_or_put_packed(b, bytes, SIZE_MAX, &result, NULL));
+	REFUSED(farhash_bytes_contains_packed(b, NULL, 1, &result));
+	REFUSED(farhash_bytes_contains_packed(b, bytes, 1, NULL));
+	REFUSED(farhash_bytes_contains_packed(b, bytes, SIZE_MAX / 4, &result));
+	REFUSED(farhash_bytes_get(b, 0, NULL, 8, NULL));
+	REFUSED(farhash_bytes_get(b, UINT64_MAX, bytes, 8, &size));
+	REFUSED(farhash_bytes_element_bytes(b, NULL));
+	REFUSED(farhash_bytes_len(b, NULL));
+	REFUSED(farhash_bytes_buckets(b, NULL));
+	REFUSED(farhash_bytes_stats_get(b, NULL));
+	REFUSED(farhash_bytes_save(b, NULL));
+	REFUSED(farhash_bytes_save(b, ""));
+	REFUSED(farhash_bytes_load(b, NULL));
+	REFUSED(farhash_bytes_load(b, ""));
+}
+
+static void byte_strings(void) {
+	farhash_bytes_config config = {.set.buckets = 64, .element_bytes = 8};
+	farhash_bytes *strings;
+	HANDLES(farhash_job, set, farhash_bytes_new(it, &config, &elements));
+	bytes_configs(config);
+	bytes_handles();
+	OK(farhash_bytes_new(job, &config, &elements));
+	size_t sizes[] = {0, 7, 9, 65537};
+	for (int i = 0; i < 4; i++)
+		bytes_calls(elements, sizes[i]);
+	OK(farhash_bytes_new(job, &(farhash_bytes_config){.set.max_bytes = 16 << 20}, &strings));
+	bytes_calls(strings, 65537);
+	REFUSED(farhash_bytes_find_or_put_packed(strings, bytes, 1, &result, NULL));
+	REFUSED(farhash_bytes_contains_packed(strings, bytes, 1, &result));
+	OK(farhash_bytes_close(strings));
 }
 
 static void cache_configs(farhash_cache_config good) {
@@ -578,7 +563,7 @@ static void by_name(void) {
 		CLAIM(!no_map);
 	}
 	REFUSED(farhash_set_open(NULL, NULL, NULL, &set));
-	REFUSED(farhash_elements_open("", NULL, NULL, &elements));
+	REFUSED(farhash_bytes_open("", NULL, NULL, &elements));
 	REFUSED(farhash_cache_open("/dev/shm", NULL, NULL, NULL));
 	IS(FARHASH_ERROR_FORMAT, farhash_map_open("/dev/shm", NULL, NULL, &map));
 	IS(FARHASH_ERROR_FILE, farhash_map_open("/dev/none/x", NULL,
@@ -595,7 +580,6 @@ int main(void) {
 	sets();
 	jobs();
 	byte_strings();
-	strings_of_bytes();
 	caches();
 	maps();
 	indexes();

@@ -54,27 +54,32 @@ static void sets(void) {
 		OK(farhash_set_close(set));
 	}
 	OK(farhash_remove(path));
-	farhash_elements *elements;
-	farhash_elements_config config = {.element_bytes = 12, .set.max_bytes = 64 << 20};
-	FAILS(FARHASH_ERROR_ARGUMENT, "element_bytes",
-		farhash_elements_open(path, NULL, NULL, &elements));
+	farhash_bytes *bytes;
+	farhash_bytes_config config = {.element_bytes = 12, .set.max_bytes = 64 << 20};
 	for (int i = 0; i < 2; i++) {
-		OK(farhash_elements_open(path, i ? NULL : &config, NULL, &elements));
-		OK(farhash_elements_size(elements, &n));
+		OK(farhash_bytes_open(path, i ? NULL : &config, NULL, &bytes));
+		OK(farhash_bytes_element_bytes(bytes, &n));
 		IS(12, n);
 		IS(i ? FARHASH_FOUND : FARHASH_INSERTED,
-			farhash_elements_find_or_put(elements, "twelve bytes"));
-		OK(farhash_elements_check(elements));
-		OK(farhash_elements_close(elements));
+			farhash_bytes_find_or_put(bytes, "twelve bytes", 12));
+		FAILS(FARHASH_ERROR_ARGUMENT, "give 12", farhash_bytes_find_or_put(bytes, "text", 4));
+		OK(farhash_bytes_check(bytes));
+		OK(farhash_bytes_close(bytes));
 	}
+	config.element_bytes = 13;
+	FAILS(FARHASH_ERROR_ARGUMENT, "bytes per element differ",
+		farhash_bytes_open(path, &config, NULL, &bytes));
 	OK(farhash_remove(path));
-	farhash_strings *strings;
 	for (int i = 0; i < 2; i++) {
-		OK(farhash_strings_open(path, NULL, NULL, &strings));
-		IS(i ? FARHASH_FOUND : FARHASH_INSERTED, farhash_strings_find_or_put(strings, "text", 4));
-		OK(farhash_strings_check(strings));
-		OK(farhash_strings_close(strings));
+		OK(farhash_bytes_open(path, NULL, NULL, &bytes));
+		OK(farhash_bytes_element_bytes(bytes, &n));
+		IS(0, n);
+		IS(i ? FARHASH_FOUND : FARHASH_INSERTED, farhash_bytes_find_or_put(bytes, "text", 4));
+		OK(farhash_bytes_check(bytes));
+		OK(farhash_bytes_close(bytes));
 	}
+	FAILS(FARHASH_ERROR_ARGUMENT, "bytes per element differ",
+		farhash_bytes_open(path, &config, NULL, &bytes));
 	OK(farhash_remove(path));
 }
 

@@ -130,7 +130,8 @@ contains
   subroutine byte_strings(path)
     character(len=*), intent(in) :: path
     type(c_ptr) :: elements, other
-    type(farhash_elements_config) :: config
+    type(farhash_bytes_config) :: config
+    type(farhash_element) :: batch(2)
     type(farhash_set_stats) :: stats
     integer(c_int32_t), target :: list(3, n), one(3)
     integer(c_int64_t) :: refs(n), length, buckets
@@ -138,32 +139,47 @@ contains
     integer :: i
     config%set%buckets = 1024
     config%element_bytes = 12
-    call is(farhash_ok, farhash_elements_new(job, config, elements), 'elements')
+    call is(farhash_ok, farhash_bytes_new(job, config, elements), 'elements')
     list = reshape([(i * 7, i = 1, 3 * n)], [3, n])
-    call is(farhash_ok, farhash_elements_find_or_put_batch(elements, c_loc(list), many, &
+    call is(farhash_ok, farhash_bytes_find_or_put_packed(elements, c_loc(list), many, &
       results, refs), 'batch of elements')
     call claim(all(results == farhash_inserted), 'elements inserted')
-    call is(farhash_found, farhash_elements_find_or_put(elements, c_loc(list(1, 5))), 'fifth')
-    call is(farhash_ok, farhash_elements_contains_batch(elements, c_loc(list), many, results), &
+    call is(farhash_found, farhash_bytes_find_or_put(elements, c_loc(list(1, 5)), &
+      12_c_size_t), 'fifth')
+    call is(farhash_ok, farhash_bytes_contains_packed(elements, c_loc(list), many, results), &
       'contains elements')
     call claim(all(results == farhash_found), 'elements found')
-    call is(farhash_ok, farhash_elements_get(elements, refs(9), c_loc(one)), 'get of a name')
+    call is(farhash_ok, farhash_bytes_get(elements, refs(9), c_loc(one), 12_c_size_t), 'get of a name')
     call claim(all(one == list(:, 9)), 'the ninth')
     one = -1
-    call is(farhash_not_found, farhash_elements_contains(elements, c_loc(one)), 'none')
-    call is(farhash_ok, farhash_elements_stats_get(elements, stats), 'stats of elements')
+    call is(farhash_not_found, farhash_bytes_contains(elements, c_loc(one), 12_c_size_t), 'none')
+    call is(farhash_error_argument, farhash_bytes_contains(elements, c_loc(one), 8_c_size_t), 'size')
+    call is(farhash_ok, farhash_bytes_stats_get(elements, stats), 'stats of elements')
     call claim(stats%inserted == n, 'elements counted')
-    call is(farhash_ok, farhash_elements_buckets(elements, buckets), 'buckets of elements')
+    call is(farhash_ok, farhash_bytes_buckets(elements, buckets), 'buckets of elements')
     call claim(buckets == 1024, '1024 buckets')
-    call is(farhash_ok, farhash_elements_check(elements), 'check of elements')
-    call is(farhash_ok, farhash_elements_save(elements, path), 'save of elements')
-    call is(farhash_ok, farhash_elements_new(job, config, other), 'other elements')
-    call is(farhash_ok, farhash_elements_load(other, path), 'load of elements')
-    call is(farhash_ok, farhash_elements_len(other, length), 'len of elements')
+    call is(farhash_ok, farhash_bytes_check(elements), 'check of elements')
+    call is(farhash_ok, farhash_bytes_save(elements, path), 'save of elements')
+    call is(farhash_ok, farhash_bytes_new(job, config, other), 'other elements')
+    call is(farhash_ok, farhash_bytes_load(other, path), 'load of elements')
+    call is(farhash_ok, farhash_bytes_len(other, length), 'len of elements')
     call claim(length == n, 'all elements loaded')
-    call is(farhash_ok, farhash_elements_close(other), 'close of elements')
-    call is(farhash_error_argument, farhash_elements_load(elements, 'a' // c_null_char // 'b'), &
+    call is(farhash_ok, farhash_bytes_close(other), 'close of elements')
+    call is(farhash_error_argument, farhash_bytes_load(elements, 'a' // c_null_char // 'b'), &
       'NUL for elements')
+    call is(farhash_ok, farhash_bytes_new(job, farhash_bytes_config(), other), 'any length')
+    batch = [farhash_element(c_loc(list), 4_c_size_t), farhash_element(c_loc(list), 8_c_size_t)]
+    call is(farhash_ok, farhash_bytes_find_or_put_batch(other, batch, 2_c_size_t, results, refs), &
+      'batch of any length')
+    call is(farhash_ok, farhash_bytes_get(other, refs(2), c_loc(one), 12_c_size_t, length), &
+      'get of any length')
+    call claim(length == 8 .and. all(one == [list(1, 1), list(2, 1), -1]), 'eight bytes')
+    call is(farhash_ok, farhash_bytes_contains_batch(other, batch, 2_c_size_t, results), &
+      'contains any length')
+    call claim(all(results(:2) == farhash_found), 'any length found')
+    call is(farhash_error_argument, farhash_bytes_find_or_put_packed(other, c_loc(list), many, &
+      results, refs), 'packed')
+    call is(farhash_ok, farhash_bytes_close(other), 'close of any length')
   end subroutine
 
   subroutine caches(path)

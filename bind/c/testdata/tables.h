@@ -79,39 +79,50 @@ static inline void try_full(farhash_job *job) {
 // try_strings uses strings of 0 to 600 bytes.
 static inline void try_strings(farhash_job *job, const char *path) {
 	enum { N = 3000, LONGEST = 600 };
-	farhash_strings *set, *other;
-	farhash_string *batch = calloc(N, sizeof *batch);
+	farhash_bytes *set, *other;
+	farhash_element *batch = calloc(N, sizeof *batch);
 	uint64_t *refs = calloc(N, sizeof *refs), len;
 	uint8_t *results = calloc(N, 1), element[LONGEST];
 	size_t size;
-	OK(farhash_strings_new(job, &(farhash_set_config){.max_bytes = 16 << 20}, &set));
+	farhash_bytes_config config = {.set.max_bytes = 16 << 20};
+	OK(farhash_bytes_new(job, &config, &set));
 	for (size_t i = 0; i < N; i++) {
 		uint8_t *data = calloc(1, LONGEST);
-		batch[i] = (farhash_string){data, i == 0 ? 0 : 8 + mix(i) % (LONGEST - 7)};
+		batch[i] = (farhash_element){data, i == 0 ? 0 : 8 + mix(i) % (LONGEST - 7)};
 		fill(data, batch[i].size, i * 1000);
 	}
-	OK(farhash_strings_find_or_put_batch(set, batch, N, results, refs));
+	OK(farhash_bytes_find_or_put_batch(set, batch, N, results, refs));
 	OK(farhash_job_barrier(job));
-	OK(farhash_strings_len(set, &len));
+	OK(farhash_bytes_len(set, &len));
 	IS(N, len);
-	IS(FARHASH_FOUND, farhash_strings_find_or_put(set, batch[7].data, batch[7].size));
-	IS(FARHASH_NOT_FOUND, farhash_strings_contains(set, batch[7].data, batch[7].size - 1));
-	OK(farhash_strings_contains_batch(set, batch, N, results));
+	IS(FARHASH_FOUND, farhash_bytes_find_or_put(set, batch[7].data, batch[7].size));
+	IS(FARHASH_NOT_FOUND, farhash_bytes_contains(set, batch[7].data, batch[7].size - 1));
+	OK(farhash_bytes_contains_batch(set, batch, N, results));
 	for (int i = 0; i < N; i++) {
 		IS(FARHASH_FOUND, results[i]);
-		OK(farhash_strings_get(set, refs[i], element, sizeof element, &size));
+		OK(farhash_bytes_get(set, refs[i], element, sizeof element, &size));
 		CLAIM(size == batch[i].size && memcmp(element, batch[i].data, size) == 0);
 	}
-	FAILS(FARHASH_ERROR_ARGUMENT, "room", farhash_strings_get(set, refs[7], NULL, 0, &size));
+	FAILS(FARHASH_ERROR_ARGUMENT, "room", farhash_bytes_get(set, refs[7], NULL, 0, &size));
 	IS(batch[7].size, size);
-	OK(farhash_strings_check(set));
-	OK(farhash_strings_save(set, path));
-	OK(farhash_strings_new(job, &(farhash_set_config){.max_bytes = 16 << 20}, &other));
-	OK(farhash_strings_load(other, path));
-	OK(farhash_strings_len(other, &len));
+	OK(farhash_bytes_get(set, refs[7], element, size, NULL));
+	CLAIM(memcmp(element, batch[7].data, size) == 0);
+	IS(FARHASH_FOUND, farhash_bytes_contains(set, NULL, 0));
+	IS(FARHASH_FOUND, farhash_bytes_find_or_put(set, NULL, 0));
+	FAILS(FARHASH_ERROR_ARGUMENT, "farhash_bytes_find_or_put_batch",
+		farhash_bytes_find_or_put_packed(set, element, 1, results, NULL));
+	FAILS(FARHASH_ERROR_ARGUMENT, "farhash_bytes_contains_batch",
+		farhash_bytes_contains_packed(set, element, 1, results));
+	OK(farhash_bytes_element_bytes(set, &len));
+	IS(0, len);
+	OK(farhash_bytes_check(set));
+	OK(farhash_bytes_save(set, path));
+	OK(farhash_bytes_new(job, &config, &other));
+	OK(farhash_bytes_load(other, path));
+	OK(farhash_bytes_len(other, &len));
 	IS(N, len);
-	OK(farhash_strings_close(other));
-	OK(farhash_strings_close(set));
+	OK(farhash_bytes_close(other));
+	OK(farhash_bytes_close(set));
 	for (int i = 0; i < N; i++)
 		free((void *)batch[i].data);
 	free(batch), free(refs), free(results);
@@ -122,36 +133,54 @@ static inline void try_elements(farhash_job *job, const char *path) {
 	static _Thread_local uint8_t batch[N * BYTES], element[BYTES], results[N];
 	static _Thread_local uint64_t refs[N];
 	uint64_t len = 0;
-	farhash_elements *set, *other;
-	farhash_elements_config config = {.set.buckets = 1 << 12, .element_bytes = BYTES};
-	OK(farhash_elements_new(job, &config, &set));
+	size_t size;
+	farhash_bytes *set, *other;
+	farhash_bytes_config config = {.set.buckets = 1 << 12, .element_bytes = BYTES};
+	OK(farhash_bytes_new(job, &config, &set));
 	for (int i = 0; i < N; i++)
 		fill(batch + i * BYTES, BYTES, 100 * i);
-	OK(farhash_elements_find_or_put_batch(set, batch, N, results, refs));
+	OK(farhash_bytes_find_or_put_packed(set, batch, N, results, refs));
 	OK(farhash_job_barrier(job));
-	OK(farhash_elements_len(set, &len));
+	OK(farhash_bytes_len(set, &len));
 	IS(N, len);
-	IS(FARHASH_FOUND, farhash_elements_find_or_put(set, batch + 7 * BYTES));
-	IS(FARHASH_FOUND, farhash_elements_contains(set, batch + 8 * BYTES));
+	IS(FARHASH_FOUND, farhash_bytes_find_or_put(set, batch + 7 * BYTES, BYTES));
+	IS(FARHASH_FOUND, farhash_bytes_contains(set, batch + 8 * BYTES, BYTES));
 	fill(element, BYTES, 1);
-	IS(FARHASH_NOT_FOUND, farhash_elements_contains(set, element));
+	IS(FARHASH_NOT_FOUND, farhash_bytes_contains(set, element, BYTES));
 	for (int i = 0; i < N; i++) {
-		OK(farhash_elements_get(set, refs[i], element));
+		OK(farhash_bytes_get(set, refs[i], element, BYTES, &size));
+		IS(BYTES, size);
 		CLAIM(memcmp(element, batch + i * BYTES, BYTES) == 0);
 	}
-	OK(farhash_elements_find_or_put_batch(set, batch, N, results, NULL));
-	OK(farhash_elements_contains_batch(set, batch, N, results));
+	OK(farhash_bytes_find_or_put_packed(set, batch, N, results, NULL));
+	OK(farhash_bytes_contains_packed(set, batch, N, results));
 	for (int i = 0; i < N; i++)
 		IS(FARHASH_FOUND, results[i]);
-	FAILS(FARHASH_ERROR_ARGUMENT, "", farhash_elements_get(set, UINT64_MAX, element));
-	OK(farhash_elements_check(set));
-	OK(farhash_elements_save(set, path));
-	OK(farhash_elements_new(job, &config, &other));
-	OK(farhash_elements_load(other, path));
-	OK(farhash_elements_len(other, &len));
+	farhash_element list[] = {{batch, BYTES}, {batch + BYTES, BYTES}};
+	OK(farhash_bytes_contains_batch(set, list, 2, results));
+	IS(FARHASH_FOUND, results[1]);
+	OK(farhash_bytes_find_or_put_batch(set, list, 2, results, refs + 2));
+	CLAIM(refs[2] == refs[0] && refs[3] == refs[1]);
+	list[1].size--;
+	FAILS(FARHASH_ERROR_ARGUMENT, "size is 20",
+		farhash_bytes_find_or_put_batch(set, list, 2, results, refs));
+	FAILS(FARHASH_ERROR_ARGUMENT, "size is 20", farhash_bytes_contains_batch(set, list, 2, results));
+	FAILS(FARHASH_ERROR_ARGUMENT, "size is 22; the elements of this set have 21 bytes",
+		farhash_bytes_find_or_put(set, batch, BYTES + 1));
+	FAILS(FARHASH_ERROR_ARGUMENT, "size is 0", farhash_bytes_contains(set, NULL, 0));
+	FAILS(FARHASH_ERROR_ARGUMENT, "room is 20", farhash_bytes_get(set, refs[0], element, 20, &size));
+	IS(BYTES, size);
+	OK(farhash_bytes_element_bytes(set, &len));
+	IS(BYTES, len);
+	FAILS(FARHASH_ERROR_ARGUMENT, "", farhash_bytes_get(set, UINT64_MAX, element, BYTES, NULL));
+	OK(farhash_bytes_check(set));
+	OK(farhash_bytes_save(set, path));
+	OK(farhash_bytes_new(job, &config, &other));
+	OK(farhash_bytes_load(other, path));
+	OK(farhash_bytes_len(other, &len));
 	IS(N, len);
-	OK(farhash_elements_close(other));
-	OK(farhash_elements_close(set));
+	OK(farhash_bytes_close(other));
+	OK(farhash_bytes_close(set));
 }
 
 // sum adds up the lengths of pairs.

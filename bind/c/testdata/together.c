@@ -28,9 +28,9 @@ static void make(farhash_job *job, int wrong) {
 	WRONG(farhash_set_new(job, &words, &set));
 	words = (farhash_set_config){.buckets = 64, .reserved = {wrong}};
 	WRONG(farhash_set_new(job, &words, &set));
-	farhash_elements *elements;
-	farhash_elements_config strings = {.set.buckets = 64, .element_bytes = wrong ? 5000 : 8};
-	WRONG(farhash_elements_new(job, &strings, &elements));
+	farhash_bytes *elements;
+	farhash_bytes_config strings = {.set.buckets = 64, .element_bytes = wrong ? 5000 : 8};
+	WRONG(farhash_bytes_new(job, &strings, &elements));
 	farhash_cache *cache;
 	farhash_cache_config config = {.key_size = wrong ? UINT64_MAX : 8, .value_size = 8,
 		.buckets = 8};

@@ -12,8 +12,7 @@ operations: no server stands between a program and its data. ::
 
 - ``Job``: the ranks; ``Job.join()``, ``Job.from_comm(comm)``, ``run(function, ranks)``
 - ``Set``: words of 63 bits, each once: was this seen before, by anybody?
-- ``Elements``: the same for byte strings of one length
-- ``Strings``: the same for byte strings of any length
+- ``ByteSet``: the same for byte strings, of one length or of any
 - ``Cache``: keys and values of fixed sizes; forgets when it is full
 - ``Map``: keys and values of any length, changed and deleted; loses nothing
 - ``Index``: records that are given once, then read-only
@@ -43,15 +42,14 @@ from .maps import Map, MapStats
 from .memoized import CacheInfo
 from .named import remove
 from .rounding import round_significant
-from .sets import Answer, Elements, Set, Strings
+from .sets import Answer, ByteSet, Set
 from .table import Access, Shipping
 from .version import __version__
 
 __all__ = [
-    "Access", "Answer", "ArgumentError", "Cache", "CacheInfo", "CacheStats", "ClosedError",
-    "Elements", "FarhashError", "FileError", "ForkedError", "FormatError", "FullError", "Index",
+    "Access", "Answer", "ArgumentError", "ByteSet", "Cache", "CacheInfo", "CacheStats",
+    "ClosedError", "FarhashError", "FileError", "ForkedError", "FormatError", "FullError", "Index",
     "InternalError", "Job", "LibraryError", "Map", "MapStats", "Mode",
-    "OutOfMemoryError", "RankError", "Set", "SetStats", "Shipping", "Stored", "Strings",
-    "TimedOutError", "UnsupportedError", "__version__", "memoize", "remove",
-    "round_significant", "run",
+    "OutOfMemoryError", "RankError", "Set", "SetStats", "Shipping", "Stored", "TimedOutError",
+    "UnsupportedError", "__version__", "memoize", "remove", "round_significant", "run",
 ]

@@ -8,7 +8,7 @@ from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c
 from typing import Any, NamedTuple
 
 MAX_WORD = 9223372036854775807
-MAX_STRING = 65536
+MAX_ELEMENT = 65536
 MAX_PAIR = 65536
 MAX_NOTE = 65536
 
@@ -54,12 +54,12 @@ class RawSetStats(Structure):
                 ("longest_probe", c_uint64)]
 
 
-class ElementsConfig(Structure):
+class BytesConfig(Structure):
     _fields_ = [("set", SetConfig), ("element_bytes", c_uint64), ("capacity", c_uint64),
                 ("reserved", c_uint64 * 4)]
 
 
-class String(Structure):
+class Element(Structure):
     _fields_ = [("data", c_void_p), ("size", c_size_t)]
 
 
@@ -160,39 +160,26 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "farhash_set_load": (c_int, [c_void_p, c_char_p]),
     "farhash_set_check": (c_int, [c_void_p]),
     "farhash_set_close": (c_int, [c_void_p]),
-    "farhash_elements_new": (c_int, [c_void_p, POINTER(ElementsConfig), POINTER(c_void_p)]),
-    "farhash_elements_open": (c_int, [c_char_p, POINTER(ElementsConfig), POINTER(OpenOptions),
+    "farhash_bytes_new": (c_int, [c_void_p, POINTER(BytesConfig), POINTER(c_void_p)]),
+    "farhash_bytes_open": (c_int, [c_char_p, POINTER(BytesConfig), POINTER(OpenOptions),
         POINTER(c_void_p)]),
-    "farhash_elements_find_or_put": (c_int, [c_void_p, c_char_p]),
-    "farhash_elements_find_or_put_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p,
+    "farhash_bytes_find_or_put": (c_int, [c_void_p, c_char_p, c_size_t]),
+    "farhash_bytes_contains": (c_int, [c_void_p, c_char_p, c_size_t]),
+    "farhash_bytes_find_or_put_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p,
         c_void_p]),
-    "farhash_elements_contains": (c_int, [c_void_p, c_char_p]),
-    "farhash_elements_contains_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
-    "farhash_elements_get": (c_int, [c_void_p, c_uint64, c_void_p]),
-    "farhash_elements_size": (c_int, [c_void_p, POINTER(c_uint64)]),
-    "farhash_elements_len": (c_int, [c_void_p, POINTER(c_uint64)]),
-    "farhash_elements_buckets": (c_int, [c_void_p, POINTER(c_uint64)]),
-    "farhash_elements_stats_get": (c_int, [c_void_p, POINTER(RawSetStats)]),
-    "farhash_elements_save": (c_int, [c_void_p, c_char_p]),
-    "farhash_elements_load": (c_int, [c_void_p, c_char_p]),
-    "farhash_elements_check": (c_int, [c_void_p]),
-    "farhash_elements_close": (c_int, [c_void_p]),
-    "farhash_strings_new": (c_int, [c_void_p, POINTER(SetConfig), POINTER(c_void_p)]),
-    "farhash_strings_open": (c_int, [c_char_p, POINTER(SetConfig), POINTER(OpenOptions),
-        POINTER(c_void_p)]),
-    "farhash_strings_find_or_put": (c_int, [c_void_p, c_char_p, c_size_t]),
-    "farhash_strings_find_or_put_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p,
+    "farhash_bytes_contains_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "farhash_bytes_find_or_put_packed": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p,
         c_void_p]),
-    "farhash_strings_contains": (c_int, [c_void_p, c_char_p, c_size_t]),
-    "farhash_strings_contains_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
-    "farhash_strings_get": (c_int, [c_void_p, c_uint64, c_void_p, c_size_t, POINTER(c_size_t)]),
-    "farhash_strings_len": (c_int, [c_void_p, POINTER(c_uint64)]),
-    "farhash_strings_buckets": (c_int, [c_void_p, POINTER(c_uint64)]),
-    "farhash_strings_stats_get": (c_int, [c_void_p, POINTER(RawSetStats)]),
-    "farhash_strings_save": (c_int, [c_void_p, c_char_p]),
-    "farhash_strings_load": (c_int, [c_void_p, c_char_p]),
-    "farhash_strings_check": (c_int, [c_void_p]),
-    "farhash_strings_close": (c_int, [c_void_p]),
+    "farhash_bytes_contains_packed": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "farhash_bytes_get": (c_int, [c_void_p, c_uint64, c_void_p, c_size_t, POINTER(c_size_t)]),
+    "farhash_bytes_element_bytes": (c_int, [c_void_p, POINTER(c_uint64)]),
+    "farhash_bytes_len": (c_int, [c_void_p, POINTER(c_uint64)]),
+    "farhash_bytes_buckets": (c_int, [c_void_p, POINTER(c_uint64)]),
+    "farhash_bytes_stats_get": (c_int, [c_void_p, POINTER(RawSetStats)]),
+    "farhash_bytes_save": (c_int, [c_void_p, c_char_p]),
+    "farhash_bytes_load": (c_int, [c_void_p, c_char_p]),
+    "farhash_bytes_check": (c_int, [c_void_p]),
+    "farhash_bytes_close": (c_int, [c_void_p]),
     "farhash_cache_new": (c_int, [c_void_p, POINTER(CacheConfig), POINTER(c_void_p)]),
     "farhash_cache_open": (c_int, [c_char_p, POINTER(CacheConfig), POINTER(OpenOptions),
         POINTER(c_void_p)]),

@@ -135,12 +135,11 @@ NAMES = {
     "farhash_index_build_batch": "Index",
     "farhash_index_load": "Index.open",
     "farhash_index_save": "Index.save",
-    "farhash_elements": "Elements",
-    "farhash_strings": "Strings",
     "note": "the text of the dtypes",
     "hashes of notes": "hashes of the dtypes",
     "farhash_join_comm": "Job.from_comm",
-    **{f"farhash_{kind.lower()}_{name}": kind + of for kind in ("Set", "Elements", "Strings", "Cache", "Map")
+    **{f"farhash_{kind}_{name}": table + of
+       for kind, table in (("set", "Set"), ("bytes", "ByteSet"), ("cache", "Cache"), ("map", "Map"))
        for name, of in (("new", ""), ("open", ".open"), ("save", ".save"), ("load", ".load"))},
 }
 """What farhash.h names otherwise than this package."""

@@ -38,7 +38,7 @@ class Items:
         self.what = what
         self.free = isinstance(declared, (int, np.integer))
         if self.free and declared < 1:
-            raise ValueError(f"farhash: a {what} of {declared} bytes; give 1 or more")
+            raise ValueError(f"farhash: {what}s of {declared} bytes; give 1 or more")
         if self.free:
             declared = ("u1", declared)
         if isinstance(declared, tuple) and isinstance(declared[-1], (int, np.integer)):
@@ -47,7 +47,7 @@ class Items:
         self.base, self.shape = dtype.subdtype or (dtype, ())
         self.size = dtype.itemsize
         if dtype.hasobject or self.size == 0:
-            raise TypeError(f"farhash: a {what} is of a fixed number of bytes, which {dtype} "
+            raise TypeError(f"farhash: {what}s are of a fixed number of bytes, which {dtype} "
                             "is not")
 
     def __str__(self) -> str:
@@ -151,9 +151,9 @@ class Items:
         return ValueError(f"farhash: {found}; expected are {self} each")
 
 
-def size_of(what: str, declared: Any, by_name: bool) -> int:
-    """The bytes of an item. 0 if a table by name has to know what it is."""
-    if declared is None and not by_name:
+def size_of(what: str, declared: Any, optional: bool) -> int:
+    """The bytes of an item. 0 if none is declared, which is an error where it is not optional."""
+    if declared is None and not optional:
         raise TypeError(f"farhash: a number of bytes or a dtype is needed for {what}")
     return 0 if declared is None else Items(what, declared).size
 

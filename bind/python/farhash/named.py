@@ -104,7 +104,7 @@ class Named(Table):
                 self.__dict__.update(again.__dict__)
                 _watch(self)
         if self.__dict__.get("_handle", 0) is None and "_library" not in self.__dict__:
-            raise ClosedError(f"farhash: the {self._kind} has been closed")
+            raise ClosedError("farhash: the table has been closed")
         return object.__getattribute__(self, attribute)
 
     def __reduce__(self) -> Any:

@@ -30,7 +30,7 @@ def bytes_of(what: str, item: Any) -> bytes:
         return bytes(item)
     if isinstance(item, (np.ndarray, np.generic)) and not item.dtype.hasobject:
         return item.tobytes()
-    raise TypeError(f"farhash: a {what} is bytes or a numpy array or scalar, not "
+    raise TypeError(f"farhash: {what}s are bytes or numpy arrays or scalars, not "
                     f"{type(item).__name__} {item!r:.60}")
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .abi import ElementsConfig, RawSetStats, SetConfig, SetStats, String
+from .abi import BytesConfig, Element, RawSetStats, SetConfig, SetStats
 from .errors import ArgumentError, FullError
 from .items import Items, size_of, whole
 from .job import Job
 from .named import Name, Named
-from .packed import Many, Packed, bytes_of, pack
+from .packed import bytes_of, pack
 from .table import Access, Bucketed, pieces
 
 
@@ -153,144 +153,117 @@ class Set(_Searched):
         return self._batch("contains_batch", _words(words), np.bool_)
 
 
-class Elements(_Searched):
-    """Byte strings of one length, each once. Nothing is ever deleted.
+_ELEMENT: np.dtype[Any] = np.dtype(Element)
 
-    element: how long they are: a number of bytes or a dtype, see ``farhash.items``.
-    capacity: elements that there is memory for; 0 is 15/16 of buckets.
+_FIRST_ROOM = 1 << 10
+"""Bytes that a get has for an element of any length, until one is longer."""
 
-    The rest is as for ``Set``. If a set by name is there, ``Elements.open(name)`` suffices; its
+
+class ByteSet(_Searched):
+    """Byte strings, each once. Nothing is ever deleted.
+
+    element: how long they are: a number of bytes up to 4096 or a dtype, see ``farhash.items``.
+        Without it they have any length up to 65536, which takes more memory and time.
+    capacity: elements that there is memory for, 32 bytes each if they have any length; 0 is 15/16
+        of buckets.
+
+    The rest is as for ``Set``. If a set by name is there, ``ByteSet.open(name)`` suffices; its
     elements are then bytes.
+
+    An element of any length is bytes, a str, which stands for its bytes in UTF-8, or a numpy array
+    or scalar, of which the bytes are taken. A batch of them is a list of these, or one array whose
+    rows along the first axis are the elements. Rows of an array that is C-contiguous are used where
+    they are, of one length or of any.
     """
 
-    _kind = "elements"
+    _kind = "bytes"
 
     def __init__(self, job: Job | Name, element: Any = None, buckets: int = 0, *, capacity: int = 0,
                  max_bytes: int = 0, chunk: int = 0, chunks: int = 0, depth: int = 0,
                  access: Access = Access.AUTO) -> None:
-        def configure() -> ElementsConfig:
-            return ElementsConfig(set=_config(buckets, max_bytes, chunk, chunks, depth, access),
-                                  element_bytes=size_of("element", element, isinstance(job, Name)),
-                                  capacity=whole("capacity", capacity))
+        def configure() -> BytesConfig:
+            return BytesConfig(set=_config(buckets, max_bytes, chunk, chunks, depth, access),
+                               element_bytes=size_of("element", element, True),
+                               capacity=whole("capacity", capacity))
 
         super().__init__(job, configure)
-        self._items = Items("element", self._number("size") if element is None else element)
-        self._put = self._function("find_or_put")
-        self._has = self._function("contains")
+        if element is None:
+            element = self._number("element_bytes") or None
+        self._items = None if element is None else Items("element", element)
+        size = self._items.size if self._items else None
+        # What single calls need, in one place: each look at self takes time. ctypes takes a size of
+        # its own faster than an int.
+        self._single: tuple[Any, Any, int | None, Any] = (
+            self._function("find_or_put"), self._function("contains"), size,
+            ctypes.c_size_t(size or 0))
+
+    def _bytes(self, element: Any) -> bytes:
+        return self._items.one(element) if self._items else bytes_of("element", element)
 
     def find_or_put(self, element: Any) -> Answer:
         """Answer.FOUND or Answer.INSERTED, or FullError."""
-        code: int = self._put(self._handle, self._items.one(element))
+        put, _, length, size = self._single
+        if type(element) is not bytes or len(element) != length:
+            element = self._bytes(element)
+            size = len(element)
+        code: int = put(self._handle, element, size)
         if code < 0:
             raise self._error(code)
         return _answers[code]
 
     def contains(self, element: Any) -> bool:
         """Whether the element is there."""
-        code = self._has(self._handle, self._items.one(element))
+        _, has, length, size = self._single
+        if type(element) is not bytes or len(element) != length:
+            element = self._bytes(element)
+            size = len(element)
+        code: int = has(self._handle, element, size)
         if code < 0:
             raise self._error(code)
         return bool(code)
 
     __contains__ = contains
 
+    def _many(self, elements: Any) -> tuple[str, npt.NDArray[Any], Any]:
+        """How a batch is called, what the library gets, and what has to stay until it has that."""
+        if self._items:
+            return "packed", self._items.many(elements), None
+        given = pack("element", elements)
+        batch = np.zeros(len(given.sizes), _ELEMENT)
+        batch["data"], batch["size"] = given.addresses, given.sizes
+        return "batch", batch, given
+
     def find_or_put_batch(self, elements: Any) -> npt.NDArray[np.uint8]:
-        """``find_or_put`` for many at once: an array of n elements, say uint8 (n, bytes).
+        """``find_or_put`` for many at once: n elements, of one length an array of them, say uint8
+        (n, bytes).
 
         Returns an array (n,) of uint8, values of ``Answer``. FullError as for ``Set``.
         """
-        return self._batch("find_or_put_batch", self._items.many(elements), np.uint8, None)
+        call, items, _given = self._many(elements)
+        return self._batch(f"find_or_put_{call}", items, np.uint8, None)
 
     def find_or_put_refs(self, elements: Any) -> \
             tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
         """``find_or_put_batch``, with the name of each element: array (n,) of uint64. A name
         means the same on every rank, also when the set has grown; see ``get``."""
-        items = self._items.many(elements)
+        call, items, _given = self._many(elements)
         refs = np.zeros(len(items), np.uint64)
-        return self._batch("find_or_put_batch", items, np.uint8, refs), refs
+        return self._batch(f"find_or_put_{call}", items, np.uint8, refs), refs
 
     def contains_batch(self, elements: Any) -> npt.NDArray[np.bool_]:
         """``contains`` for many at once: array (n,) of bool."""
-        return self._batch("contains_batch", self._items.many(elements), np.bool_)
+        call, items, _given = self._many(elements)
+        return self._batch(f"contains_{call}", items, np.bool_)
 
     def get(self, ref: int) -> Any:
-        """The element of that name: bytes, an array or a scalar, as declared."""
-        data = (ctypes.c_char * self._items.size)()
-        self._call("get", whole("ref", ref), data)
-        return self._items.of(data)
-
-
-_STRING: np.dtype[Any] = np.dtype(String)
-
-_FIRST_ROOM = 1 << 10
-"""Bytes that a get has for a string, until one is longer."""
-
-
-class Strings(_Searched):
-    """Byte strings of any length up to 65536, each once. Nothing is ever deleted. The set grows
-    while it is used.
-
-    A string is bytes, a str, which stands for its bytes in UTF-8, or a numpy array or scalar, of
-    which the bytes are taken. A batch of them is a list of these, or one array whose rows along
-    the first axis are the strings; the rows of one that is C-contiguous are used where they are.
-
-    The arguments are those of ``Set``.
-    """
-
-    _kind = "strings"
-
-    def __init__(self, job: Job | Name, buckets: int = 0, *, max_bytes: int = 0, chunk: int = 0,
-                 chunks: int = 0, depth: int = 0, access: Access = Access.AUTO) -> None:
-        super().__init__(job, lambda: _config(buckets, max_bytes, chunk, chunks, depth, access))
-
-    def find_or_put(self, string: Any) -> Answer:
-        """Answer.FOUND or Answer.INSERTED, or FullError."""
-        data = bytes_of("string", string)
-        return _answers[self._call("find_or_put", data, len(data))]
-
-    def contains(self, string: Any) -> bool:
-        """Whether the string is there."""
-        data = bytes_of("string", string)
-        return bool(self._call("contains", data, len(data)))
-
-    __contains__ = contains
-
-    def find_or_put_batch(self, strings: Many) -> npt.NDArray[np.uint8]:
-        """``find_or_put`` for many at once: n strings.
-
-        Returns an array (n,) of uint8, values of ``Answer``. FullError as for ``Set``.
-        """
-        given = pack("string", strings)
-        return self._batch("find_or_put_batch", _in_c(given), np.uint8, None)
-
-    def find_or_put_refs(self, strings: Many) -> \
-            tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
-        """``find_or_put_batch``, with the name of each string: array (n,) of uint64. A name
-        means the same on every rank, also when the set has grown; see ``get``."""
-        given = pack("string", strings)
-        refs = np.zeros(len(given.sizes), np.uint64)
-        return self._batch("find_or_put_batch", _in_c(given), np.uint8, refs), refs
-
-    def contains_batch(self, strings: Many) -> npt.NDArray[np.bool_]:
-        """``contains`` for many at once: array (n,) of bool."""
-        given = pack("string", strings)
-        return self._batch("contains_batch", _in_c(given), np.bool_)
-
-    def get(self, ref: int) -> bytes:
-        """The string of that name."""
-        name, size, room = whole("ref", ref), ctypes.c_size_t(), _FIRST_ROOM
+        """The element of that name: bytes, or an array or a scalar where a dtype was declared."""
+        name, size = whole("ref", ref), ctypes.c_size_t()
+        room = self._items.size if self._items else _FIRST_ROOM
         while True:
             data = (ctypes.c_char * room)()
             code = self._function("get")(self._handle, name, data, room, ctypes.byref(size))
             if code >= 0:
-                return data.raw[:size.value]
+                return self._items.of(data) if self._items else data.raw[:size.value]
             if code != ArgumentError.code or size.value <= room:
                 raise self._error(code)
             room = size.value
-
-
-def _in_c(strings: Packed) -> npt.NDArray[Any]:
-    """Strings as the library takes them; what was packed has to stay until it has them."""
-    batch = np.zeros(len(strings.sizes), _STRING)
-    batch["data"], batch["size"] = strings.addresses, strings.sizes
-    return batch

@@ -85,7 +85,7 @@ class Table:
 
     def _error(self, code: int, given: str = "") -> FarhashError:
         if self._handle is None:
-            return ClosedError(f"farhash: the {self._kind} has been closed, or its job has")
+            return ClosedError("farhash: the table has been closed, or its job has")
         return error_of(code, self._library, given)
 
     def _call(self, name: str, *arguments: Any) -> int:

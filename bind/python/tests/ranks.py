@@ -39,7 +39,7 @@ def words(job):
 
 def elements(job):
     """A name means the same on every rank."""
-    table = farhash.Elements(job, ("i4", 5), 1 << 12)
+    table = farhash.ByteSet(job, ("i4", 5), 1 << 12)
     mine = np.random.default_rng(8).integers(0, 99, (N, 5), np.int32)
     _, refs = table.find_or_put_refs(mine)
     names = farhash.Cache(job, "i8", ("u8", N), 100)
@@ -122,7 +122,7 @@ def shipped(job):
     """Rank 1 does what rank 0 ships."""
     access = farhash.Access.SHIPPED
     keys = np.arange(N)
-    tables = [farhash.Set(job, 4 * N, access=access), farhash.Elements(job, 8, 4 * N, access=access),
+    tables = [farhash.Set(job, 4 * N, access=access), farhash.ByteSet(job, 8, 4 * N, access=access),
               farhash.Cache(job, "i8", "i8", 4 * N, access=access),
               farhash.Map(job, 4 * N * job.size, job.size << 18, 8, 8, access=access),
               farhash.Index(job, "i8", "i8", keys if job.rank == 0 else keys[:0],

@@ -106,7 +106,7 @@ class Caches(OneRank):
         for kind in ("f8", "V8"):
             with self.assertRaises(TypeError):
                 farhash.Cache(self.job, kind, 8, 100).get("8 signs!")
-        elements = farhash.Elements(self.job, 4, 100)
+        elements = farhash.ByteSet(self.job, 4, 100)
         elements.find_or_put("öde")
         self.assertIn("öde", elements)
 

@@ -298,7 +298,7 @@ class Accesses(unittest.TestCase):
         def rank(job):
             for access in (farhash.Access.AUTO, farhash.Access.ONE_SIDED):
                 words = farhash.Set(job, 1 << 10, access=access)
-                strings = farhash.Elements(job, 8, 1 << 10, access=access)
+                strings = farhash.ByteSet(job, 8, 1 << 10, access=access)
                 cache = farhash.Cache(job, "i8", "i8", 1 << 10, access=access)
                 pairs = farhash.Map(job, 1 << 10, 1 << 17, 8, 8, access=access)
                 keys = np.arange(100 * job.rank, 100 * job.rank + 100)

@@ -90,13 +90,20 @@ class Tables(Named):
         self.assertEqual(second.find_or_put(7), Answer.FOUND)
         self.assertEqual(len(second), 1)
         farhash.remove(self.path)
-        elements = self.open(farhash.Elements, "S8", **SMALL)
+        elements = self.open(farhash.ByteSet, "S8", **SMALL)
         self.assertEqual(elements.find_or_put("eight"), Answer.INSERTED)
-        self.assertEqual(self.open(farhash.Elements).find_or_put(b"eight\0\0\0"), Answer.FOUND)
+        again = self.open(farhash.ByteSet)
+        self.assertEqual(again.find_or_put(b"eight\0\0\0"), Answer.FOUND)
+        with self.assertRaisesRegex(ValueError, "expected are 8 bytes"):
+            again.find_or_put(b"any length")
+        with self.assertRaisesRegex(farhash.ArgumentError, "bytes per element differ"):
+            farhash.ByteSet.open(self.path, 9)
         farhash.remove(self.path)
-        strings = self.open(farhash.Strings, **SMALL)
+        strings = self.open(farhash.ByteSet, **SMALL)
         self.assertEqual(strings.find_or_put("any length"), Answer.INSERTED)
-        self.assertIn(b"any length", self.open(farhash.Strings))
+        self.assertIn(b"any length", self.open(farhash.ByteSet))
+        with self.assertRaisesRegex(farhash.ArgumentError, "bytes per element differ"):
+            farhash.ByteSet.open(self.path, 8)
 
     def test_refused(self):
         with self.assertRaises(farhash.FileError):
@@ -109,8 +116,6 @@ class Tables(Named):
             farhash.Map.open(self.path, max_key="x")
         with self.assertRaises(farhash.FileError):  # none of these has made it
             farhash.remove(self.path)
-        with self.assertRaisesRegex(farhash.ArgumentError, "the size of element"):
-            farhash.Elements.open(self.path)
         self.open(mode=0o640, **SMALL)
         self.assertEqual(os.stat(self.path).st_mode & 0o777, 0o640)
         with self.assertRaisesRegex(farhash.FormatError, "another kind"):
@@ -220,7 +225,7 @@ class Forks(Named):
         tables = [farhash.Map.open(self.path, **SMALL),
                   farhash.Cache.open(self.path + "c", "i8", "i8", 1000),
                   farhash.Set.open(self.path + "s", **SMALL),
-                  farhash.Elements.open(self.path + "e", 8, **SMALL)]
+                  farhash.ByteSet.open(self.path + "e", 8, **SMALL)]
         table, cache, words, elements = tables
 
         def child():

@@ -63,7 +63,7 @@ class Ranks(unittest.TestCase):
     def test_arguments_of_one_rank(self):
         """What Python refuses on one rank the others do not wait for."""
         for make in (lambda job, bad: farhash.Set(job, -1 if bad else 64),
-                     lambda job, bad: farhash.Elements(job, "O" if bad else 8, 64),
+                     lambda job, bad: farhash.ByteSet(job, "O" if bad else 8, 64),
                      lambda job, bad: farhash.Cache(job, 8, 8, 64, mode=9 if bad else 0)):
             kinds = {}
 

@@ -127,7 +127,7 @@ class Words(OneRank):
             words.load("key_size/Buckets/FARHASH_FINE")
 
     def test_closed_elements(self):
-        elements, strings = farhash.Elements(self.job, 4, 64), farhash.Strings(self.job)
+        elements, strings = farhash.ByteSet(self.job, 4, 64), farhash.ByteSet(self.job)
         for table, batch in ((elements, b"abcd"), (strings, [b"abcd"])):
             table.close()
             for call in (table.check, table.stats, table.__len__,
@@ -186,7 +186,7 @@ class Names(OneRank):
     def test_errors_name_parameters(self):
         """What an error names is a parameter of the class, or is translated."""
         structs = {farhash.Set: [abi.SetConfig], farhash.Cache: [abi.CacheConfig],
-                   farhash.Elements: [abi.ElementsConfig, abi.SetConfig],
+                   farhash.ByteSet: [abi.BytesConfig, abi.SetConfig],
                    farhash.Map: [abi.MapConfig], farhash.Index: [abi.IndexConfig]}
         for table, of in structs.items():
             known = {*inspect.signature(table).parameters, *NAMES, "reserved", "set"}
@@ -200,14 +200,15 @@ class Names(OneRank):
                 (lambda: farhash.Set(self.job, 64, chunk=7), r"set: chunk must"),
                 (lambda: farhash.Cache(self.job, 1 << 20, 8, 9), r"the size of key is 1048576"),
                 (lambda: farhash.Cache(self.job, 8, 8, 0), r"buckets must"),
-                (lambda: farhash.Elements(self.job, 5000, 64), r"the size of element is 5000")):
+                (lambda: farhash.ByteSet(self.job, 5000, 64), r"the size of element is 5000"),
+                (lambda: farhash.ByteSet(self.job, capacity=1 << 63), r"capacity must be 2\^36")):
             with self.assertRaisesRegex(farhash.ArgumentError, said):
                 call()
 
 
-class ByteStrings(OneRank):
+class OfOneLength(OneRank):
     def test_as_bytes(self):
-        elements = farhash.Elements(self.job, 5, 1 << 10)
+        elements = farhash.ByteSet(self.job, 5, 1 << 10)
         self.assertIs(elements.find_or_put(b"abcde"), Answer.INSERTED)
         self.assertIs(elements.find_or_put(bytearray(b"abcde")), Answer.FOUND)
         self.assertIn(b"abcde", elements)
@@ -219,14 +220,21 @@ class ByteStrings(OneRank):
         for wrong in (b"abcd", b"abcdef", b"", "abcd"):
             with self.assertRaisesRegex(ValueError, "5 bytes"):
                 elements.find_or_put(wrong)
+            with self.assertRaisesRegex(ValueError, "5 bytes"):
+                elements.contains(wrong)
         with self.assertRaises(ValueError):
             elements.find_or_put_batch(b"abcdef")
+        with self.assertRaisesRegex(ValueError, "5 bytes"):
+            elements.contains_batch(np.zeros((2, 4), np.uint8))
         for wrong in (7, None, [1, 2, 3, 4, 5]):
             with self.assertRaises(TypeError):
                 elements.find_or_put(wrong)
+        with self.assertRaisesRegex(TypeError, "5 bytes each"):
+            elements.find_or_put_batch([b"12345"])
+        self.assertEqual(len(elements), 2)
 
     def test_names(self):
-        elements = farhash.Elements(self.job, ("i4", 3), 1 << 10, capacity=500)
+        elements = farhash.ByteSet(self.job, ("i4", 3), 1 << 10, capacity=500)
         rows = np.arange(300, dtype=np.int32).reshape(-1, 3)
         results, refs = elements.find_or_put_refs(rows)
         self.assertTrue((results == Answer.INSERTED).all())
@@ -240,9 +248,9 @@ class ByteStrings(OneRank):
             elements.get(1 << 62)
 
 
-class Strings(OneRank):
+class OfAnyLength(OneRank):
     def test_against_a_set_of_python(self):
-        strings = farhash.Strings(self.job, max_bytes=64 << 20)
+        strings = farhash.ByteSet(self.job, max_bytes=64 << 20)
         texts = [b"x" * n for n in (0, 1, 7, 8, 9, 1000, 65536)] + [b"%d" % n for n in range(2000)]
         results, refs = strings.find_or_put_refs(texts)
         self.assertEqual(set(results.tolist()), {Answer.INSERTED})
@@ -262,12 +270,12 @@ class Strings(OneRank):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "strings")
             strings.save(path)
-            other = farhash.Strings(self.job, max_bytes=64 << 20)
+            other = farhash.ByteSet(self.job, max_bytes=64 << 20)
             other.load(path)
         self.assertEqual(len(other), len(strings))
 
     def test_refused(self):
-        strings = farhash.Strings(self.job, max_bytes=16 << 20)
+        strings = farhash.ByteSet(self.job, max_bytes=16 << 20)
         for wrong in (1, None, ["a"]):
             with self.assertRaises(TypeError):
                 strings.find_or_put(wrong)

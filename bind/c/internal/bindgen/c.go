@@ -31,7 +31,7 @@ func (h *header) cAPI(hand string) (string, error) {
 		for _, p := range f.params {
 			params = append(params, strings.Split(p.inC(), ", ")...)
 		}
-		fmt.Fprintf(&b, "\n%s {\n", fill("int "+f.name+"(", params, ")", "\t", ""))
+		fmt.Fprintf(&b, "\n%s\n", fill("int "+f.name+"(", params, ") {", "\t", ""))
 		for _, line := range h.checks(f) {
 			fmt.Fprintf(&b, "\t%s;\n", line)
 		}
