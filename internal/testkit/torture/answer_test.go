@@ -18,6 +18,13 @@ type answer struct {
 	Depth                                                     *uint64
 	Complete                                                  bool
 	Trace                                                     *[]string
+	Unbounded                                                 *growth
+}
+
+// growth is why a net is unbounded, as explore says.
+type growth struct {
+	Place        string
+	After, Cycle []string
 }
 
 // answers compares what explore --json says with what is right, which is not known where the
@@ -35,6 +42,14 @@ func (c *command) answers(m *model) error {
 		return nil // the launcher of MPICH calls an interrupt an end as any other
 	case !found || err != nil:
 		return c.wrong("it prints no answer: %v", err)
+	case (a.Unbounded != nil) != (c.code() == 5) && len(c.sent) == 0:
+		return c.wrong("its exit code does not agree with what it says of a bound")
+	case a.Unbounded != nil:
+		c.r.count(1, "growths replayed")
+		if err := m.grows(a.Unbounded); err != nil {
+			return c.wrong("%v", err)
+		}
+		return nil
 	case a.Complete != (c.code() == 0) && len(c.sent) == 0:
 		return c.wrong("its exit code and its answer do not agree")
 	case !a.Complete && want.Complete && a.States > uint64(want.States):
@@ -76,22 +91,52 @@ func (m *model) replay(trace []string) error {
 	if m.want.Deadlocks == 0 || len(trace) != m.want.DeadlockDepth {
 		return fmt.Errorf("a trace of %d firings, right is %+v", len(trace), m.want)
 	}
+	marking := m.Initial()
+	if err := m.fire(marking, trace); err != nil {
+		return err
+	}
+	for i := range m.Transitions {
+		if t := &m.Transitions[i]; t.Enabled(marking) {
+			return fmt.Errorf("the trace ends in %v, where %q is enabled", marking, t.ID)
+		}
+	}
+	return nil
+}
+
+// grows fires a growth: its cycle must take no tokens, and add some to its place.
+func (m *model) grows(g *growth) error {
+	if m.want.Complete {
+		return fmt.Errorf("the net is bounded, and has %d markings", m.want.States)
+	}
+	marking := m.Initial()
+	if err := m.fire(marking, g.After); err != nil {
+		return err
+	}
+	before := slices.Clone(marking)
+	if err := m.fire(marking, g.Cycle); err != nil {
+		return err
+	}
+	for p := range marking {
+		grown := marking[p] - before[p]
+		if grown < 0 || grown == 0 && m.Places[p].ID == g.Place {
+			return fmt.Errorf("the cycle adds %d tokens to place %q", grown, m.Places[p].ID)
+		}
+	}
+	return nil
+}
+
+// fire fires transitions from a marking on.
+func (m *model) fire(marking []int64, ids []string) error {
 	byID := map[string]*petri.Transition{}
 	for i := range m.Transitions {
 		byID[m.Transitions[i].ID] = &m.Transitions[i]
 	}
-	marking := m.Initial()
-	for _, id := range trace {
+	for _, id := range ids {
 		t := byID[id]
 		if t == nil || !t.Enabled(marking) {
 			return fmt.Errorf("transition %q of the trace is not enabled in %v", id, marking)
 		}
 		t.Fire(marking)
-	}
-	for id, t := range byID {
-		if t.Enabled(marking) {
-			return fmt.Errorf("the trace ends in %v, where %q is enabled", marking, id)
-		}
 	}
 	return nil
 }

@@ -189,7 +189,7 @@ func (c *command) judge() error {
 			return c.wrong("it says %q", sign)
 		}
 	}
-	known := slices.Contains([]int{0, 1, 2, 3, 4, 130, 143}, c.code()) ||
+	known := slices.Contains([]int{0, 1, 2, 3, 4, 5, 130, 143}, c.code()) ||
 		slices.Contains(c.sent, syscall.Signal(c.code()-128))
 	said := strings.TrimSpace(c.err.String())
 	fails := c.code() == 1 || c.code() == 2
