@@ -51,8 +51,9 @@ type freeItemAt struct {
 	state unitState
 }
 
-// freeRun finds free items beside each other, from a unit on, that have the units of so many items
-// of a class together; or fewer, if another unit follows. Length is how many units they have.
+// freeRun finds free items beside each other, from a unit on. It stops when they have the units of
+// so many items of a class, or at a unit where no such item begins. length is how many units they
+// have.
 func (a *arena) freeRun(unit, end uint64, class, items int) (run []freeItemAt, length uint64) {
 	for unit < end && length < uint64(items)*classUnits(class) {
 		u := a.load(unit)
@@ -81,8 +82,9 @@ func (a *arena) holdRun(run []freeItemAt, to *lane) bool {
 	return true
 }
 
-// divideRun divides the units of a run, whose items are held: into up to so many items of a class,
-// and others that are as large as possible. It returns how many of the class there are.
+// divideRun divides the units of a run, whose items the caller holds. It makes items of a class,
+// most at most, and then items that are as large as the rest allows. n is how many of the class it
+// has made.
 func (a *arena) divideRun(run []freeItemAt, length uint64, class, most int, to *lane) (n int,
 	err error) {
 	first, use := run[0].unit, run[0].state.use()

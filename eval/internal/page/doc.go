@@ -8,8 +8,8 @@
 //	| load | ...
 //	<!-- end: op-table1 -->
 //
-// [Tables] says what is in it, and [Write] puts it there. So CI finds a cell that was changed by
-// hand. Prose is written by hand. [Phrases] has those parts of it that have figures, with names in
-// place of the figures that were printed. [Check] looks for these phrases, and for figures that are
-// in none of them.
+// [Tables] gives its rows, and [Write] writes them into the page. If somebody changes a cell by
+// hand, CI finds it. Prose is written by hand. [Phrases] has those parts of it that have figures,
+// with names in place of the figures that were printed. [Check] looks for these phrases, and for
+// figures that are in none of them.
 package page

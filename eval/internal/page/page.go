@@ -118,7 +118,7 @@ var (
 	// figure is a number that a command may print, or what has been made of one.
 	figure = regexp.MustCompile(`\d+(,\d{3})*(\.\d+)?( %| times| million| ns| µs)|` +
 		`\d[\d,]*\.\d+|\d{1,3}(,\d{3})+`)
-	// apart is what is not prose: code, targets of links, comments.
+	// apart matches code, targets of links and comments, which are not prose.
 	apart = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)|<!--.*?-->")
 	// references are numbers of a paper's sections.
 	references = regexp.MustCompile(`\b(OP|LP|MD|NE) \d(\.\d)?`)

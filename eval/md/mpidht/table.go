@@ -137,7 +137,7 @@ func (t *Table) write(rank int, hash uint64) error {
 	}
 }
 
-// Read gets the value of a key. found is false where it is not there, and where its bucket is
+// Read gets the value of a key. found is false if the key is not there, or if its bucket is
 // invalid.
 func (t *Table) Read(key, value []byte) (found bool, err error) {
 	t.Stats.Reads++
@@ -299,7 +299,7 @@ func digest(sum uint64, words []uint64) uint64 {
 	return core.Fold(sum^0xA4093822299F31D0, 0x082EFA98EC4E6C89)
 }
 
-// checksum is the one of the key and value of a bucket, where it is in the word meta.
+// checksum is the checksum of a bucket's key and value, in the bits that it has in the word meta.
 func checksum(bucket []uint64) uint64 {
 	return digest(1, bucket[1:]) >> checksumShift << checksumShift
 }

@@ -290,8 +290,8 @@ func (p *parser) mayLook() error {
 		p.token, p.character())
 }
 
-// looking reads a formula that begins with an operator of paths, or a quantifier and perhaps such
-// an operator, as in AG. ok is false if there is none at hand.
+// looking reads a formula that begins with X, F or G, with A or E, or with both in one word, as AG.
+// ok is false if the next word is none of these.
 func (p *parser) looking() (f *logic.Formula, ok bool, err error) {
 	if p.quoted || p.token == "" {
 		return nil, false, nil

@@ -271,8 +271,8 @@ func (s *grower) compare() *Growth {
 // maxShortening is how many firings are spent on leaving some out.
 const maxShortening = 1 << 21
 
-// shorten leaves out firings that are not needed: runs of them, the longest first, as a run may
-// come back to where it began and none of its firings can be left out alone.
+// shorten leaves out firings that are not needed. It tries long runs first: if a run ends where it
+// began, it can be left out as a whole, and often none of its firings alone.
 func (s *grower) shorten(g *Growth) {
 	left := maxShortening
 	for _, part := range []*[]int{&g.After, &g.Cycle} {

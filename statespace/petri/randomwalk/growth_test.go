@@ -68,7 +68,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// Runs of firings are left out of which none can be left out alone: rounds of another ring.
+// shorten leaves out the rounds of another ring, though no firing of a round can be left out alone.
 func TestShorten(t *testing.T) {
 	net := pumps(2, 3, 1)
 	g := &Growth{Place: len(net.Places) - 1, After: slices.Repeat([]int{0, 1, 2}, 7),

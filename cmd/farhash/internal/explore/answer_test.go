@@ -71,9 +71,8 @@ func TestExploreAnswerLost(t *testing.T) {
 	}
 }
 
-// A search of a net whose tokens grow without end says so when it has come to its limit, one of a
-// net of which that is not known that it may be so, and one of a net that is bounded by structure
-// nothing.
+// At its limit a search says that the net is unbounded if walks have shown it. If they have not, it
+// says that the net may be unbounded, unless the structure of the net bounds every place.
 func TestUnboundedNetSaysSo(t *testing.T) {
 	const endless = `<pnml><net id="n"><place id="a"/><place id="b"><initialMarking><text>1</text>
 </initialMarking></place><transition id="t"/><arc source="b" target="t"/>
