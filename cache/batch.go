@@ -44,9 +44,12 @@ func (c *Cache) values(b []byte) items { return items{b, c.cfg.ValueSize, c.cfg.
 func (it *items) at(i int) []byte { return it.bytes[i*it.step:][:it.size] }
 
 // pack writes an item as whole words, filled up with zeros.
-func (it *items) pack(to []uint64, i int) {
+func (it *items) pack(to []uint64, i int) { pack(to, it.at(i)) }
+
+// pack writes bytes as whole words, filled up with zeros.
+func pack(to []uint64, bytes []byte) {
 	to[len(to)-1] = 0
-	copy(core.BytesOf(to), it.at(i))
+	copy(core.BytesOf(to), bytes)
 }
 
 // whole is all items as words, where they are whole, aligned and one after the other.

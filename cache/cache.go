@@ -167,8 +167,8 @@ func (c *Cache) one(k kind, key, value []byte, ttl time.Duration) (outcome, erro
 	}
 	if c.keyWords+c.valueWords <= roomWords && c.batches.Any {
 		var room [roomWords]uint64
-		keyWords, valueWords := room[:c.keyWords], room[c.keyWords:][:c.valueWords]
-		if o, ok, err := c.directCopied(k, key, value, keyWords, valueWords, expiry); ok {
+		keyRoom, valueRoom := room[:c.keyWords], room[c.keyWords:][:c.valueWords]
+		if o, ok, err := c.directCopied(k, key, value, keyRoom, valueRoom, expiry); ok {
 			return o, err
 		}
 	}
@@ -178,12 +178,20 @@ func (c *Cache) one(k kind, key, value []byte, ttl time.Duration) (outcome, erro
 // roomWords is up to how many words of a key and a value single calls copy to the stack.
 const roomWords = 32
 
-// directCopied is direct with copies of a key and a value that are not whole words.
-func (c *Cache) directCopied(k kind, key, value []byte, keyWords, valueWords []uint64,
+// directCopied is direct with a copy of a key or value that is not whole words, or of both.
+func (c *Cache) directCopied(k kind, key, value []byte, keyRoom, valueRoom []uint64,
 	expiry uint64) (o outcome, ok bool, err error) {
-	keys, values := c.keys(key), c.values(value)
-	if keys.pack(keyWords, 0); k == kindPut {
-		values.pack(valueWords, 0)
+	keyWords, whole := asWords(key)
+	if !whole {
+		keyWords = keyRoom
+		pack(keyWords, key)
+	}
+	valueWords, whole := asWords(value)
+	if whole {
+		return c.direct(k, keyWords, valueWords, expiry)
+	}
+	if valueWords = valueRoom; k == kindPut {
+		pack(valueWords, value)
 	}
 	o, ok, err = c.direct(k, keyWords, valueWords, expiry)
 	if k == kindGet && o.matched {
@@ -218,7 +226,7 @@ func (c *Cache) oneCopied(k kind, key, value []byte, expiry uint64) (o outcome, 
 		return o, err
 	}
 	err = b.Queued(nil)
-	c.tally.Add(hashKey(b.key), &b.counts)
+	c.tally.Add(hashKey(b.word(0)), &b.counts)
 	return b.single, err
 }
 

@@ -104,6 +104,10 @@ func (g *grow) one(store impl, n int, way loops, emit experiment.Emit) error {
 // filled fills a store, so many records at a time, and returns the longest of these times.
 func (g *grow) filled(store impl, all *draws, atOnce int, way loops) (longest time.Duration,
 	err error) {
+	// An xsync.Map would use memory again that the last one left, and a map would not.
+	if err := measure.WarmMemory(len(all.percent) * bytesOfRecord(g.valueBytes)); err != nil {
+		return 0, err
+	}
 	s, err := g.withoutSize(store)
 	if err != nil {
 		return 0, err
@@ -128,3 +132,6 @@ func (g *grow) withoutSize(store impl) (peer, error) {
 	}
 	return g.empty(store)
 }
+
+// bytesOfRecord is about what a record takes in a store that grows, both tables of a move included.
+func bytesOfRecord(valueBytes int) int { return 3 * (wordBytes + valueBytes) }
