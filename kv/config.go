@@ -37,7 +37,8 @@ type Config struct {
 	// MaxKey and MaxValue are the longest key and value, in bytes. 0 means MaxSize.
 	MaxKey, MaxValue int
 	// Copies has slots of 32 bytes in place of 8, with copies of keys and values that are
-	// together at most 16 bytes: they are found with one round trip.
+	// together at most 16 bytes: a get through a queue finds them with one round trip. Calls on
+	// memory that this process addresses gain nothing, and take longer.
 	Copies bool
 	// Chunk is how many slots a get brings: 0 means 64, or 16 with Copies.
 	Chunk int

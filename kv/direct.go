@@ -289,8 +289,8 @@ func (m *Map) markDirect(it item) {
 }
 
 // get is Get. If the memory of all ranks is in one piece, and the key is in the line of its home or
-// nowhere, get does alone the work of search and compare. It has so few instructions that the
-// processor begins the next get while this one waits for memory. getUsual makes all other calls.
+// nowhere, get does alone the work of search and compare. It has so few instructions and stores that
+// the processor begins the next get while this one waits for memory. getUsual makes all other calls.
 func (m *Map) get(key, dst []byte, onStack bool) (value []byte, v Version, ok bool, err error) {
 	t, hash := m.latest.Load(), hashOf(key)
 	home, _ := bits.Mul64(hash, t.homes)
@@ -310,19 +310,22 @@ func (m *Map) get(key, dst []byte, onStack bool) (value []byte, v Version, ok bo
 		return dst, 0, false, nil
 	}
 	at, n := word&itemMask*unitWords, uint64(classWords(classOf(word)))
-	if word&(matchMask|frozen) != matchWord(hash) || at+n > uint64(len(m.flat)) {
+	if word&(matchMask|frozen) != matchWord(hash) || at+n > uint64(len(m.flat)) ||
+		n > maxShortItem {
 		return m.getUsual(key, dst, onStack)
 	}
-	it := m.flat[at : at+n]
-	if n > unitWords { // or these lines would be waited for after the first
-		atomic.LoadUint64(&it[unitWords])
+	it := unsafe.Pointer(&m.flat[at]) // no slice, whose bounds would be checked each time
+	if n > unitWords {                // or these lines would be waited for after the first
+		atomic.LoadUint64(wordOf(it, unitWords))
 		if n > 2*unitWords {
-			atomic.LoadUint64(&it[2*unitWords])
+			atomic.LoadUint64(wordOf(it, 2*unitWords))
 		}
 	}
-	sealed := atomic.LoadUint64(&it[sealWord])
-	keySize, size, head, ok := sizesOf(sealed, it)
-	if !ok || !hasKey(it[head:], keySize, key) {
+	sealed := atomic.LoadUint64(wordOf(it, sealWord))
+	head := uint64(shortHead + core.WordsOf(len(key)))
+	size := int(8*(n-head) - sealed&maxRest)
+	if sealed>>keyAt&maxShortKey != uint64(len(key)) || head > n || size < 0 ||
+		!hasKey(unsafe.Slice(wordOf(it, shortHead), head-shortHead), len(key), key) {
 		return m.getUsual(key, dst, onStack)
 	}
 	// mark: a single get has begun to read an item
@@ -330,15 +333,23 @@ func (m *Map) get(key, dst []byte, onStack bool) (value []byte, v Version, ok bo
 		value = slices.Grow(dst, size)
 	}
 	value = value[:len(dst)+size]
-	loadBytes(value[len(dst):], it[head+core.WordsOf(keySize):])
+	if from := wordOf(it, head); loadsInOrder {
+		copy(value[len(dst):], unsafe.Slice((*byte)(unsafe.Pointer(from)), size))
+	} else {
+		loadBytes(value[len(dst):], unsafe.Slice(from, n-head))
+	}
 	switch {
-	case atomic.LoadUint64(&line[slot]) != word || atomic.LoadUint64(&it[sealWord]) != sealed:
+	case atomic.LoadUint64(&line[slot]) != word,
+		atomic.LoadUint64(wordOf(it, sealWord)) != sealed:
 		return m.getUsual(key, dst, onStack)
 	case word&removed != 0:
 		return dst, 0, false, nil
 	}
 	return value, Version(word), true, nil
 }
+
+// wordOf is a word of an item.
+func wordOf(it unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(it, i*8)) }
 
 // getUsual is get by the steps that all calls take.
 func (m *Map) getUsual(key, dst []byte, onStack bool) (value []byte, v Version, ok bool,

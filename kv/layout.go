@@ -265,10 +265,14 @@ func loadItem(c *Call, it []uint64) (value []byte, old counter, same, whole bool
 	return value, old, same, atomic.LoadUint64(&it[sealWord]) == sealed
 }
 
+// loadsInOrder says that the processor loads in the order of the program, and that no race detector
+// is watching.
+const loadsInOrder = runtime.GOARCH == "amd64" && !memory.RaceEnabled
+
 // loadBytes fills to with words that others may write at the same time. It may be any mixture of
 // old and new words. What is loaded atomically after it is loaded later.
 func loadBytes(to []byte, words []uint64) {
-	if runtime.GOARCH == "amd64" && !memory.RaceEnabled { // which loads in order
+	if loadsInOrder {
 		copy(to, core.BytesOf(words))
 		return
 	}
