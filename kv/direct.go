@@ -289,8 +289,9 @@ func (m *Map) markDirect(it item) {
 }
 
 // get is Get. If the memory of all ranks is in one piece, and the key is in the line of its home or
-// nowhere, get does alone the work of search and compare. It has so few instructions and stores that
-// the processor begins the next get while this one waits for memory. getUsual makes all other calls.
+// nowhere, get does alone the work of search and compare. It has so few instructions and stores
+// that the processor begins the next get while this one waits for memory. getUsual makes all other
+// calls.
 func (m *Map) get(key, dst []byte, onStack bool) (value []byte, v Version, ok bool, err error) {
 	t, hash := m.latest.Load(), hashOf(key)
 	home, _ := bits.Mul64(hash, t.homes)
