@@ -1,5 +1,7 @@
 package petri
 
+import "fmt"
+
 // MaxTokens is the largest token count of a place and the largest arc weight
 // that this package accepts.
 const MaxTokens = 1 << 31
@@ -64,4 +66,17 @@ func (t *Transition) Fire(m []int64) {
 	for _, a := range t.Out {
 		m[a.Place] += a.Weight
 	}
+}
+
+// FireAll fires a sequence of transitions from marking m on, in place. It is an error if one of
+// them is not enabled.
+func (n *Net) FireAll(m []int64, sequence []int) error {
+	for i, t := range sequence {
+		if !n.Transitions[t].Enabled(m) {
+			return fmt.Errorf("firing %d, of transition %s, is not possible", i+1,
+				n.Transitions[t].ID)
+		}
+		n.Transitions[t].Fire(m)
+	}
+	return nil
 }

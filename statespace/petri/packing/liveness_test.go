@@ -62,11 +62,8 @@ func strandedAt(t *testing.T, n *petri.Net, a property.Answer, res *explore.Resu
 	there := *n
 	there.Places = slices.Clone(n.Places)
 	m := n.Initial()
-	for _, at := range firings {
-		if !n.Transitions[at].Enabled(m) {
-			t.Fatalf("%+v: %d of %v is not enabled in %v", n, at, firings, m)
-		}
-		n.Transitions[at].Fire(m)
+	if err := n.FireAll(m, firings); err != nil {
+		t.Fatalf("%+v: %v: %v", n, firings, err)
 	}
 	for place := range m {
 		there.Places[place].Initial = m[place]

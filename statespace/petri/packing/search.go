@@ -175,7 +175,13 @@ func (s *Search) lookForGrowth(p *Packing, guessBits int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.growth == nil && s.walked < firings {
-		s.growth, s.walked = randomwalk.New(s.net, p.s.live).Growth(firings), firings
+		g := randomwalk.New(s.net, p.s.live).Growth(firings)
+		if g != nil {
+			if err := g.Check(s.net); err != nil {
+				return fmt.Errorf("packing: a fault: what shows that the net is unbounded: %w", err)
+			}
+		}
+		s.growth, s.walked = g, firings
 	}
 	if s.growth == nil || s.Endless || len(s.properties) > 0 {
 		return nil

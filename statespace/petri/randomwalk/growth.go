@@ -20,35 +20,33 @@ type Growth struct {
 
 // Check fires the two sequences on the net, and says what is wrong with them.
 func (g *Growth) Check(net *petri.Net) error {
-	m := net.Initial()
-	if err := fireAll(net, m, g.After); err != nil {
+	before, after, err := g.fire(net)
+	if err != nil {
 		return err
 	}
-	before := slices.Clone(m)
-	if err := fireAll(net, m, g.Cycle); err != nil {
-		return err
-	}
-	for p := range m {
-		if m[p] < before[p] {
-			return fmt.Errorf("the cycle takes tokens from place %s", net.Places[p].ID)
-		}
-	}
-	if g.Place < 0 || g.Place >= len(m) || m[g.Place] == before[g.Place] {
+	if g.Place < 0 || g.Place >= len(after) || after[g.Place] == before[g.Place] {
 		return errors.New("the cycle adds no token to the place")
 	}
 	return nil
 }
 
-// fireAll fires a sequence from a marking on.
-func fireAll(net *petri.Net, m []int64, sequence []int) error {
-	for i, t := range sequence {
-		if !net.Transitions[t].Enabled(m) {
-			return fmt.Errorf("firing %d, of transition %s, is not possible", i,
-				net.Transitions[t].ID)
-		}
-		net.Transitions[t].Fire(m)
+// fire returns the markings before and after the cycle. It is an error if a firing is not possible,
+// or if the cycle takes tokens from a place.
+func (g *Growth) fire(net *petri.Net) (before, after []int64, err error) {
+	after = net.Initial()
+	if err := net.FireAll(after, g.After); err != nil {
+		return nil, nil, err
 	}
-	return nil
+	before = slices.Clone(after)
+	if err := net.FireAll(after, g.Cycle); err != nil {
+		return nil, nil, err
+	}
+	for p := range after {
+		if after[p] < before[p] {
+			return nil, nil, fmt.Errorf("the cycle takes tokens from place %s", net.Places[p].ID)
+		}
+	}
+	return before, after, nil
 }
 
 // Growth looks for a growth by random walks with about so many firings, and shortens the one that
@@ -313,22 +311,14 @@ func shorter(run int) int {
 
 // growing is a place to which the cycle adds tokens, -1 if the sequences show no growth.
 func (g *Growth) growing(net *petri.Net) int {
-	m := net.Initial()
-	if fireAll(net, m, g.After) != nil {
+	before, after, err := g.fire(net)
+	if err != nil {
 		return -1
 	}
-	before := slices.Clone(m)
-	if fireAll(net, m, g.Cycle) != nil {
-		return -1
-	}
-	grown := -1
-	for p := range m {
-		if m[p] < before[p] {
-			return -1
-		}
-		if m[p] > before[p] && grown < 0 {
-			grown = p
+	for p := range after {
+		if after[p] > before[p] {
+			return p
 		}
 	}
-	return grown
+	return -1
 }
