@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -149,6 +150,37 @@ func TestDirectGets(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// A key is not taken for another one of the same home and fingerprint: of the same length, or longer
+// by a byte of zero.
+func TestDirectGetOfAnotherKey(t *testing.T) {
+	for _, longer := range []bool{false, true} {
+		job := local.Single()
+		m, err := New(t.Context(), job, Config{Slots: 8, MaxSlots: 8, Bytes: 1 << 14})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, other := []byte("key 0"), []byte("key 0")
+		if longer {
+			other = append(other, 0)
+		}
+		for i := uint32(0); matchWord(hashOf(key)) != matchWord(hashOf(other)) ||
+			bytes.Equal(key, other); i++ {
+			if binary.LittleEndian.PutUint32(key, i); longer {
+				copy(other, key)
+			}
+		}
+		if _, err := m.Put(other, []byte("other")); err != nil {
+			t.Fatal(err)
+		}
+		if value, _, ok, err := m.Get(key, nil); ok || err != nil {
+			t.Errorf("the value of another key was found: %q, %v (longer: %v)", value, err, longer)
+		}
+		if err := errors.Join(m.Close(), job.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -110,6 +110,11 @@ func TestGrowthOfRandomNets(t *testing.T) {
 		if err := g.Check(net); err != nil {
 			t.Fatalf("%v of %+v: %v", g, net, err)
 		}
+		for p := range net.Places {
+			if more := gain(net, g.Cycle, p); more < 0 || p == g.Place && more == 0 {
+				t.Fatalf("%v of %+v adds %d tokens to place %d", g, net, more, p)
+			}
+		}
 		worse := Growth{g.Place, g.After, g.Cycle[:0]}
 		if worse.Check(net) == nil {
 			t.Errorf("no firings are accepted")
@@ -123,6 +128,23 @@ func TestGrowthOfRandomNets(t *testing.T) {
 	if found < 500 {
 		t.Errorf("%d of 3000 nets have a growth", found)
 	}
+}
+
+// gain is how many tokens a sequence adds to a place.
+func gain(net *petri.Net, sequence []int, place int) (tokens int64) {
+	for _, t := range sequence {
+		for _, a := range net.Transitions[t].Out {
+			if a.Place == place {
+				tokens += a.Weight
+			}
+		}
+		for _, a := range net.Transitions[t].In {
+			if a.Place == place {
+				tokens -= a.Weight
+			}
+		}
+	}
+	return tokens
 }
 
 // Growth finds one in nearly every random net that is unbounded, and in none that is bounded, which
