@@ -153,8 +153,8 @@ func TestDirectGets(t *testing.T) {
 	}
 }
 
-// A key is not taken for another one of the same home and fingerprint: of the same length, or longer
-// by a byte of zero.
+// A key is not taken for another one of the same home and fingerprint: of the same length, or
+// longer by a byte of zero.
 func TestDirectGetOfAnotherKey(t *testing.T) {
 	for _, longer := range []bool{false, true} {
 		job := local.Single()
