@@ -26,10 +26,9 @@ import numpy as np
 from . import memoized
 from .abi import MAX_PAIR
 from .errors import FullError
-from .memoized import Memoized
+from .memoized import Memoized, Results
 
 if TYPE_CHECKING:
-    from .caches import Cache
     from .maps import Map
 
 LEAST_KEY, LENGTH = 16, struct.Struct("<I")
@@ -111,7 +110,7 @@ class Pickled(Memoized):
 class InCache(Pickled):
     """Its results are in a cache."""
 
-    def __init__(self, cache: Cache, function: Callable[..., Any], name: str | None) -> None:
+    def __init__(self, cache: Results, function: Callable[..., Any], name: str | None) -> None:
         keys, values = cache._keys, cache._values
         if not (keys.free and values.free) or keys.size < LEAST_KEY or values.size <= LENGTH.size:
             raise TypeError(

@@ -8,15 +8,12 @@ import functools
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
+from typing import Any, Callable, NoReturn, TypeVar
 
 from .abi import Options, RunFunction
 from .errors import FORKED, ClosedError, FarhashError, ForkedError, error_of, exit_when_lost
 from .items import whole
 from .library import load, load_for_mpi
-
-if TYPE_CHECKING:
-    from .table import Table
 
 R = TypeVar("R")
 
@@ -44,7 +41,7 @@ class Job:
     def __init__(self, library: Any, handle: int | None) -> None:
         self._library = library
         self._handle = handle
-        self._tables: weakref.WeakSet[Table] = weakref.WeakSet()
+        self._tables: weakref.WeakSet[Any] = weakref.WeakSet()
         self._changing = threading.Lock()
         exit_when_lost()
 
@@ -90,7 +87,7 @@ class Job:
         """What makes a table of that kind, of a configuration and a place for its handle."""
         return functools.partial(getattr(self._library, f"farhash_{kind}_new"), self._handle)
 
-    def _has(self, table: Table) -> None:
+    def _has(self, table: Any) -> None:
         """Takes note of a table."""
         with self._changing:
             self._tables.add(table)

@@ -7,15 +7,12 @@ import inspect
 import os
 import threading
 import types
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from .rounding import round_significant
-
-if TYPE_CHECKING:
-    from .caches import Cache
 
 
 _counting = threading.Lock()
@@ -34,6 +31,24 @@ class CacheInfo(NamedTuple):
 
     hits: int
     misses: int
+
+
+class Results(Protocol):
+    """The cache that has the results of a function."""
+
+    _keys: Any
+    _values: Any
+
+    @property
+    def job(self) -> Any: ...
+
+    def get(self, key: Any) -> Any: ...
+
+    def put(self, key: Any, value: Any) -> Any: ...
+
+    def get_batch(self, keys: Any) -> Any: ...
+
+    def put_batch(self, keys: Any, values: Any) -> Any: ...
 
 
 class Memoized:
@@ -66,7 +81,7 @@ class Memoized:
 class Batched(Memoized):
     """A function of arrays of keys."""
 
-    def __init__(self, cache: Cache, function: Callable[..., Any],
+    def __init__(self, cache: Results, function: Callable[..., Any],
                  digits: npt.ArrayLike | None, floors: npt.ArrayLike | None) -> None:
         super().__init__(function)
         if inspect.iscoroutinefunction(function):

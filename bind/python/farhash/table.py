@@ -6,16 +6,13 @@ import contextlib
 import ctypes
 import enum
 import os
-from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, NoReturn, TypeVar
+from typing import Any, Callable, Iterator, NamedTuple, NoReturn, Protocol, TypeVar
 
 import numpy.typing as npt
 
 from .abi import RangeFunction, RawShipping
 from .errors import ArgumentError, ClosedError, FarhashError, error_of
 from .job import Job
-
-if TYPE_CHECKING:
-    from .named import Name
 
 T = TypeVar("T", bound="Table")
 
@@ -46,6 +43,19 @@ class Shipping(NamedTuple):
     """A sentence."""
 
 
+class Owner(Protocol):
+    """In whose memory tables are made: a Job, or a Name."""
+
+    @property
+    def _library(self) -> Any: ...
+
+    def _new(self, kind: str) -> Callable[[Any, Any], int]: ...
+
+    def _error(self, code: int) -> FarhashError: ...
+
+    def _has(self, table: Any) -> None: ...
+
+
 class Table:
     """A table in the memory of the ranks of a job. Made by all ranks alike, in the same order.
     Or a table by name: see ``open``.
@@ -58,10 +68,10 @@ class Table:
 
     _kind = ""
 
-    def __init__(self, job: Job | Name, configure: Callable[[], ctypes.Structure],
+    def __init__(self, job: Owner, configure: Callable[[], ctypes.Structure],
                  new: Callable[[Any, Any], int] | None = None) -> None:
         """new makes the table by the library; the default is the function of that name. Without
-        a configuration it fails on every rank. job is a Name for a table by name."""
+        a configuration it fails on every rank."""
         if not hasattr(job, "_new"):
             raise TypeError(f"farhash: a table is made on a Job, not {job!r:.60}")
         self._library = job._library
