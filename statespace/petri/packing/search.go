@@ -160,8 +160,8 @@ func (s *Search) Growth() *randomwalk.Growth {
 }
 
 // lookForGrowth looks for growth in a net for whose places no bounds are known, before a search
-// with so many bits for these. It finds the same on all ranks.
-func (s *Search) lookForGrowth(p *Packing, guessBits int) error {
+// with so many bits for these. It finds the same on all ranks. When ctx is done it finds nothing.
+func (s *Search) lookForGrowth(ctx context.Context, p *Packing, guessBits int) error {
 	if p.Open() < 0 {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (s *Search) lookForGrowth(p *Packing, guessBits int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.growth == nil && s.walked < firings {
-		g := randomwalk.New(s.net, p.s.live).Growth(firings)
+		g := randomwalk.New(s.net, p.s.live).Growth(ctx, firings)
 		if g != nil {
 			if err := g.Check(s.net); err != nil {
 				return fmt.Errorf("packing: a fault: what shows that the net is unbounded: %w", err)
@@ -191,11 +191,11 @@ func (s *Search) lookForGrowth(p *Packing, guessBits int) error {
 
 // FindGrowth looks for growth in a net for whose places no bounds are known by structure. It is nil
 // if there is none, or none that random walks find.
-func FindGrowth(net *petri.Net) (*randomwalk.Growth, error) {
+func FindGrowth(ctx context.Context, net *petri.Net) (*randomwalk.Growth, error) {
 	s := &Search{net: net, packings: map[int]*Packing{}, Endless: true}
 	p, err := s.packing(wide[0])
 	if err == nil {
-		err = s.lookForGrowth(p, wide[1])
+		err = s.lookForGrowth(ctx, p, wide[1])
 	}
 	return s.growth, err
 }
@@ -215,7 +215,7 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := s.lookForGrowth(p, bits); err != nil {
+		if err := s.lookForGrowth(ctx, p, bits); err != nil {
 			return nil, p, err
 		}
 		if opts.ModelID, err = p.identity(s, bits); err != nil {

@@ -1,6 +1,7 @@
 package randomwalk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -50,20 +51,20 @@ func (g *Growth) fire(net *petri.Net) (before, after []int64, err error) {
 }
 
 // Growth looks for a growth by random walks with about so many firings, and shortens the one that
-// it finds. It is nil if there is none, and the same each time. A net may be unbounded and have
-// none that such walks find.
+// it finds. It is nil if there is none, and the same each time, unless ctx is done before. A net
+// may be unbounded and have none that such walks find.
 //
 // A walk goes on at random from the initial marking, and then among a few transitions that are near
 // to each other: in other parts of the net nothing changes then, and need not come back to where it
 // was. The second part ends when a marking has no fewer tokens anywhere than one before it.
-func (m *Map) Growth(firings int) *Growth {
+func (m *Map) Growth(ctx context.Context, firings int) *Growth {
 	if len(m.net.Transitions) == 0 {
 		return nil
 	}
 	s := &grower{Walker: m.Walker(), near: make([]bool, len(m.net.Transitions)),
 		inside: make([]bool, len(m.net.Places))}
 	var best *Growth
-	for number := uint64(0); firings > 0; number++ {
+	for number := uint64(0); firings > 0 && ctx.Err() == nil; number++ {
 		g := s.walk(number)
 		firings -= s.cost
 		if g == nil {

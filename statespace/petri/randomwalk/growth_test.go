@@ -50,7 +50,7 @@ func TestGrowth(t *testing.T) {
 			if err := net.Check(); err != nil {
 				t.Fatal(err)
 			}
-			g := New(net, nil).Growth(1 << 20)
+			g := New(net, nil).Growth(t.Context(), 1<<20)
 			if g == nil {
 				t.Errorf("%d rings of %d: no growth is found", n, size)
 				continue
@@ -61,7 +61,8 @@ func TestGrowth(t *testing.T) {
 			if len(g.Cycle) != size || len(g.After) > 0 || net.Places[g.Place].ID != "store" {
 				t.Errorf("%d rings of %d: %+v", n, size, g)
 			}
-			if again := New(net, nil).Growth(1 << 20); fmt.Sprint(again) != fmt.Sprint(g) {
+			again := New(net, nil).Growth(t.Context(), 1<<20)
+			if fmt.Sprint(again) != fmt.Sprint(g) {
 				t.Errorf("another growth the second time: %v, %v", g, again)
 			}
 		}
@@ -90,7 +91,7 @@ func TestNoGrowth(t *testing.T) {
 		nets = append(nets, net)
 	}
 	for _, net := range nets {
-		if g := New(net, nil).Growth(1 << 16); g != nil {
+		if g := New(net, nil).Growth(t.Context(), 1<<16); g != nil {
 			t.Errorf("%s: %+v", net.Name, g)
 		}
 	}
@@ -102,7 +103,7 @@ func TestGrowthOfRandomNets(t *testing.T) {
 	found := 0
 	for range 3000 {
 		net := randomNet(rng)
-		g := New(net, nil).Growth(1 << 10)
+		g := New(net, nil).Growth(t.Context(), 1<<10)
 		if g == nil {
 			continue
 		}
@@ -158,7 +159,7 @@ func TestGrowthBesideSearch(t *testing.T) {
 		if !known {
 			continue
 		}
-		g := New(net, nil).Growth(1 << 14)
+		g := New(net, nil).Growth(t.Context(), 1<<14)
 		switch {
 		case g != nil && !grows:
 			t.Fatalf("%+v of a net that is bounded: %+v", g, net)

@@ -43,7 +43,7 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, net *petri.Net, mem 
 			return err
 		}
 		if !f.endless(properties) {
-			if g, err := packing.FindGrowth(net); err == nil && g != nil {
+			if g, err := packing.FindGrowth(ctx, net); err == nil && g != nil {
 				a := newUnbounded(net, g)
 				a.Engine = engineSymbolic
 				return f.unbounded(job, a, f.print)
@@ -103,7 +103,7 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, net *petri.Net,
 		f.noteTime(ctx, &a)
 	case errors.As(err, &full):
 		a.Reason, code = string(explore.MemoryFull), cli.ExitIncomplete
-		a.detail = noteNodes(net, full)
+		a.detail = noteNodes(ctx, net, full)
 	case err != nil:
 		return err
 	}
@@ -129,10 +129,10 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, net *petri.Net,
 }
 
 // noteNodes is the detail of memory that sets of markings have filled.
-func noteNodes(net *petri.Net, full *symbolic.FullError) string {
+func noteNodes(ctx context.Context, net *petri.Net, full *symbolic.FullError) string {
 	note := fmt.Sprintf("%s in use; give more by --mem, or take --engine explicit",
 		plural.Of(int(full.Nodes), "node"))
-	if g, err := packing.FindGrowth(net); err == nil && g != nil {
+	if g, err := packing.FindGrowth(ctx, net); err == nil && g != nil {
 		return note + "; the net is unbounded: " + newGrowth(net, g).String()
 	}
 	if p, err := packing.New(net, packing.Options{}); err == nil {

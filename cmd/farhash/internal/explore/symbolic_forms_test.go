@@ -112,19 +112,20 @@ func TestFinishSymbolic(t *testing.T) {
 func TestNoteNodes(t *testing.T) {
 	net := &petri.Net{Name: "n", Places: []petri.Place{{ID: "p"}, {ID: "q"}}}
 	full := &symbolic.FullError{Nodes: 7}
-	if note := noteNodes(net, full); note != "7 nodes in use; give more by --mem, or take "+
+	note := func() string { return noteNodes(t.Context(), net, full) }
+	if note := note(); note != "7 nodes in use; give more by --mem, or take "+
 		"--engine explicit" {
 		t.Error(note)
 	}
 	net.Transitions = []petri.Transition{{ID: "t", Out: arcTo(1, 1)}}
-	if note := noteNodes(net, full); !strings.HasSuffix(note, "; the net is unbounded: place q "+
+	if note := note(); !strings.HasSuffix(note, "; the net is unbounded: place q "+
 		"grows by firing t again and again") {
 		t.Error(note)
 	}
 	net.Places[0].Initial = 1 // q gets a token, and t needs two
 	net.Transitions = []petri.Transition{{ID: "s", In: arcTo(0, 1), Out: arcTo(1, 1)},
 		{ID: "t", In: arcTo(1, 2), Out: arcTo(1, 3)}}
-	if note := noteNodes(net, full); !strings.HasSuffix(note, "; the net may be unbounded: "+
+	if note := note(); !strings.HasSuffix(note, "; the net may be unbounded: "+
 		"nothing in its structure bounds place q") {
 		t.Error(note)
 	}
