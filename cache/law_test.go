@@ -139,3 +139,53 @@ func numbers(from, n int) []byte {
 	}
 	return keys
 }
+
+// TestHitRatesOfOneHash counts the buckets that a put examines at a quarter load. MD takes rank and
+// indices from the same bits: where ranks and buckets are powers of two, some candidates are lost,
+// and a put examines more buckets than 1/(1-load).
+func TestHitRatesOfOneHash(t *testing.T) {
+	const ranks, perRank, load = 8, 1 << 14, .25
+	examined := map[Addressing]float64{}
+	for _, addressing := range []Addressing{Paper, Groups} {
+		cfg := Config{KeySize: 8, ValueSize: 8, Buckets: ranks * perRank, Addressing: addressing}
+		if addressing == Groups {
+			cfg.GroupBuckets, cfg.Choices = 1, 7
+		}
+		examined[addressing] = examinedAt(t, ranks, cfg, load)
+	}
+	if got, want := examined[Groups], 1/(1-load); math.Abs(got-want) > .03 {
+		t.Errorf("a put examines %.2f buckets, the law says %.2f", got, want)
+	}
+	if examined[Paper] < examined[Groups]+.5 {
+		t.Errorf("no candidates are lost: %v", examined)
+	}
+	t.Logf("buckets of a put at load %v, %d ranks of %d: paper %.2f, spread %.2f", load, ranks,
+		perRank, examined[Paper], examined[Groups])
+}
+
+// examinedAt is how many buckets puts of new keys examine around a load.
+func examinedAt(t *testing.T, ranks int, cfg Config, load float64) (mean float64) {
+	t.Helper()
+	must(t, withCache(engine{Run: local.Run}, ranks, cfg, func(c *Cache) error {
+		if c.job.Rank() != 0 {
+			return c.job.Barrier(t.Context())
+		}
+		const width = .02
+		put, before := 0, Counts{}
+		for _, until := range []float64{load - width/2, load + width/2} {
+			before = c.Stats().Counts
+			n := int(until*float64(c.cfg.Buckets)) - put
+			err := c.PutBatch(numbers(put, n), make([]byte, 8*n), make([]Result, n))
+			if err != nil {
+				return err
+			}
+			put += n
+		}
+		counts := c.Stats().Counts.Since(before)
+		for i, writes := range counts.Candidates {
+			mean += float64(i+1) * float64(writes) / float64(counts.Writes())
+		}
+		return c.job.Barrier(t.Context())
+	}))
+	return mean
+}
