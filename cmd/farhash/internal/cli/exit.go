@@ -22,6 +22,7 @@ const (
 	ExitIncomplete = 3 // the answer is not complete: memory is full, or at a limit
 	ExitLost       = launch.ExitRankLost
 	ExitUnbounded  = 5   // a net has markings without end
+	ExitFalse      = 12  // a property is false, where the exit code is to say so
 	ExitInterrupt  = 130 // Ctrl-C
 	ExitTerminate  = 143 // SIGTERM
 )
@@ -33,6 +34,7 @@ const ExitCodes = `  0    done
   3    incomplete: memory is full, or a limit that was given is reached
   4    incomplete: a rank was lost
   5    the net is unbounded: it has markings without end
+  12   a property is false, with --exit-code
   130  interrupted by Ctrl-C (SIGINT)
   143  interrupted by SIGTERM`
 

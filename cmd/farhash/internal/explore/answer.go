@@ -174,6 +174,7 @@ func (a *answer) decided() bool { return a.Reason == string(explore.Decided) }
 // print writes the answer in the form that the flags ask for, in one piece.
 func (a *answer) print(w io.Writer, f *exploreFlags) error {
 	a.traced, a.covers = f.trace, f.coverage
+	f.sawFalse = f.sawFalse || slices.ContainsFunc(a.Properties, propertyAnswer.isFalse)
 	var text bytes.Buffer
 	switch {
 	case f.json != "":

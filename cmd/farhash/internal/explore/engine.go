@@ -300,7 +300,7 @@ func (b *both) printReached() error {
 	if err != nil {
 		return err
 	}
-	return b.finishSymbolic(b.ctx, b.net, b.properties, printed, b.res, b.failure)
+	return b.finishSymbolic(b.ctx, b.net, b.properties, printed, b.res, b.failure, true)
 }
 
 // printSearched prints what the search has found.

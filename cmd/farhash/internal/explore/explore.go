@@ -47,7 +47,7 @@ type exploreFlags struct {
 	maxSeconds         float64
 	begin              time.Time // of exploring
 	resumeCommand      string    // without --resume
-	silent             bool      // another rank prints why there is no answer
+	exitCode, sawFalse bool      // the exit code says it if a property is false; one is
 }
 
 // New is the command farhash explore.
@@ -114,7 +114,7 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.` 
 				return cli.Usage(err)
 			}
 			f.resumeCommand = resumeCommand(cmd, given[0])
-			return f.run(cmd.Context(), given[0])
+			return f.exitForFalse(f.run(cmd.Context(), given[0]))
 		},
 	}
 	f.register(cmd)
@@ -127,6 +127,9 @@ func (f *exploreFlags) checkFlags(flags *pflag.FlagSet) (engine string, err erro
 	case flags.Changed("every") && f.checkpoint == "":
 		return "", errors.New("--every is the time between checkpoints; it needs --checkpoint " +
 			"FILE")
+	case f.exitCode && !f.asked.formulas():
+		return "", errors.New("--exit-code needs a property that may be false: give --always, " +
+			"--sometimes, --ltl, --ctl, --formulas, --properties or --examination")
 	case f.coverage && f.resume != "":
 		return "", report.ErrResumed
 	case f.coverage && f.mcc:
@@ -162,6 +165,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 		"properties ask for, 0 to 90; none without properties or with --trace deadlock")
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory of all ranks together, such as 2GiB "+
 		"(default: 80% of the available memory)")
+	flags.BoolVar(&f.exitCode, "exit-code", false, "end with exit code 12 if a property is false")
 	f.extent.Register(flags, "markings")
 	flags.Float64Var(&f.maxSeconds, "max-seconds", 0, "end the search after `N` seconds")
 	report.RegisterCoverage(flags, &f.coverage, "transition", "markings")
@@ -427,6 +431,17 @@ func (f *exploreFlags) exitFor(ctx context.Context, res *explore.Result) error {
 		return &cli.ExitError{Code: cli.ExitLost, Err: f.lost(res)}
 	}
 	return &cli.ExitError{Code: cli.ExitFailure}
+}
+
+// exitForFalse is the error of a run that may be over before all is answered, or the exit code for
+// a property that is false.
+func (f *exploreFlags) exitForFalse(err error) error {
+	var exit *cli.ExitError
+	incomplete := errors.As(err, &exit) && exit.Code == cli.ExitIncomplete
+	if f.exitCode && f.sawFalse && (err == nil || incomplete) {
+		return &cli.ExitError{Code: cli.ExitFalse}
+	}
+	return err
 }
 
 // completeNets completes one argument by nets.

@@ -115,6 +115,9 @@ type propertyAnswer struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// isFalse reports whether the answer is false.
+func (p propertyAnswer) isFalse() bool { return string(p.Answer) == "false" }
+
 func newPropertyAnswer(net *petri.Net, a property.Answer) propertyAnswer {
 	p := propertyAnswer{Name: a.Property.Name, Structural: a.Structural, Reason: a.Reason,
 		ByWalk: a.ByWalk, Answer: json.RawMessage("null")}

@@ -61,10 +61,8 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, net *petri.Net, mem 
 		case errors.Is(err, diagram.ErrNoAnswer): // others say why
 			return f.noAnswer(ctx)
 		}
-		f := *f
-		f.silent = res == nil && job.Rank() != 0
 		show.close()
-		return f.finishSymbolic(ctx, net, properties, nil, res, err)
+		return f.finishSymbolic(ctx, net, properties, nil, res, err, job.Rank() == 0)
 	})
 }
 
@@ -86,10 +84,11 @@ func memoryOfRank(share diagram.Share, mem uint64) (uint64, error) {
 	return mem / uint64(share.Here), err
 }
 
-// finishSymbolic prints a result, or what has kept from it. What is printed already is not in it.
+// finishSymbolic prints a result, or what has kept from it, which one rank alone prints. What is
+// printed already is not in it.
 func (f *exploreFlags) finishSymbolic(ctx context.Context, net *petri.Net,
-	properties []property.Property, printed map[string]bool, res *diagram.Result,
-	err error) error {
+	properties []property.Property, printed map[string]bool, res *diagram.Result, err error,
+	says bool) error {
 	a := answer{printed: printed, Model: net.Name, Places: len(net.Places),
 		Transitions: len(net.Transitions), Engine: engineSymbolic}
 	code := 0
@@ -107,7 +106,7 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, net *petri.Net,
 	case err != nil:
 		return err
 	}
-	if f.silent {
+	if res == nil && !says {
 		return &cli.ExitError{Code: code}
 	}
 	a.takeSets(net, res, properties)

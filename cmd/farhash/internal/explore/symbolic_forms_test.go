@@ -84,7 +84,7 @@ func TestFinishSymbolic(t *testing.T) {
 		stdout := os.Stdout
 		os.Stdout = file
 		f := &exploreFlags{json: cli.JSONObject}
-		err = f.finishSymbolic(c.ctx, net, properties, nil, c.res, c.err)
+		err = f.finishSymbolic(c.ctx, net, properties, nil, c.res, c.err, true)
 		os.Stdout = stdout
 		code := 0
 		if exit := (*cli.ExitError)(nil); errors.As(err, &exit) {
