@@ -87,6 +87,9 @@ type explorer struct {
 	back     []symbolic.Transition // the way back of the first of moving
 	strategy symbolic.Strategy
 
+	paths          bool          // back has all transitions, and what follows is known
+	stuck, looping symbolic.Node // markings without successors, and those that follow themselves
+
 	opts  Options
 	asked int // the property that is being answered
 	goals []goal
@@ -100,7 +103,7 @@ func Explore(ctx context.Context, net *petri.Net, opts Options,
 	properties ...property.Property) (res *Result, err error) {
 	begin := time.Now()
 	for _, p := range properties {
-		if p.Kind == property.Temporal {
+		if !Supports(p) {
 			return nil, &UnsupportedError{p}
 		}
 	}

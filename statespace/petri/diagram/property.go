@@ -57,6 +57,8 @@ func (x *explorer) answer(p property.Property) (a property.Answer, err error) {
 		a.Marking = x.marking(yes)
 		x.shows(yes)
 		return a, nil
+	case property.Temporal:
+		return a, x.initially(&a, p.Formula)
 	}
 	return a, &UnsupportedError{p}
 }
@@ -137,6 +139,8 @@ func (x *explorer) holds(f *logic.Formula, in symbolic.Node) (symbolic.Node, err
 		return x.held(x.s.Stuck(in, x.fires))
 	}
 	switch f.Op {
+	case logic.Exists, logic.Forall:
+		return x.alongPaths(f, in)
 	case logic.And:
 		return x.holdsAll(f.Args, in)
 	case logic.Or:

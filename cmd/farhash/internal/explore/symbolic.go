@@ -23,7 +23,7 @@ import (
 func (f *exploreFlags) exploreSymbolic(ctx context.Context, net *petri.Net, mem uint64,
 	properties []property.Property) error {
 	for _, p := range properties {
-		if p.Kind == property.Temporal { // on each rank: none of them could wait for an answer
+		if !diagram.Supports(p) { // on each rank: none of them could wait for an answer
 			return cli.Usage(fmt.Errorf("--engine symbolic: %w",
 				&diagram.UnsupportedError{Property: p}))
 		}
