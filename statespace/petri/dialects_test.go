@@ -22,6 +22,7 @@ var dialects = []struct {
 	{"pm4py.pnml", 3, "source sink a", nil},
 	{"yasper.pnml", 2, "p1 p2 t1", nil},
 	{"woped.pnml", 3, "p1 p2 p3 t1_op_1 t1_op_2", nil},
+	{"snoopy.pnml", 3, "p0 p1 t0", nil},
 	{"pipe.xml", 4, "P0 T0", nil},
 	{"pipe-timed.xml", 3, "P0 P1 P2 T0 T1", []string{
 		`line 6: transition "T0" has rate="2.5", which is timing`,

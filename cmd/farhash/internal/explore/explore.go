@@ -453,5 +453,5 @@ func completeNets(_ *cobra.Command, given []string, _ string) ([]cobra.Completio
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return []cobra.Completion{"pnml"}, cobra.ShellCompDirectiveFilterFileExt
+	return []cobra.Completion{"pnml", "tapn", "xml"}, cobra.ShellCompDirectiveFilterFileExt
 }
