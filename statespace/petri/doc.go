@@ -36,8 +36,8 @@
 //
 //   - The type of the net ends in a segment that begins with ptnet, "PT net" or
 //     "P/T", in upper or lower case. Older types like .../ptNetb are among them.
-//     A net without a type counts as one too, and one of type pnmlcoremodel, as
-//     ProM and pm4py write.
+//     A net without a type counts as one too, and one of type pnmlcoremodel or
+//     EPNML, as ProM, pm4py and Yasper write.
 //   - The name of a net is its id, or its <name> if it has no id.
 //   - Pages may be nested or left out.
 //   - referencePlace and referenceTransition stand for the node that they lead
@@ -48,12 +48,18 @@
 //     counts as left out.
 //   - Label text stands in <text>, or in <value> as the first standards had it.
 //   - toolspecific and graphics are skipped with all that they hold: by the
-//     standard they do not change a net. Final markings, comments and what PIPE
-//     notes of drawing and of rates are skipped too.
+//     standard they do not change a net. Final markings, comments, queries and
+//     what PIPE and TAPAAL note of drawing are skipped too.
 //   - Attributes may stand for labels: name and initialMarking of a place, name of
 //     a transition, inscription or weight of an arc.
-//   - inputArc and outputArc of TAPAAL's engine are arcs. An inscription
-//     "[0,inf)" is no guard.
+//   - inputArc and outputArc of TAPAAL's engine are arcs, and so are those of type
+//     timed. The inscription "[0,inf)" takes tokens of any age.
+//   - Components of TAPAAL, which are nets with the attribute active, become one
+//     net. A place or transition that the file declares as shared is one node; the
+//     ids of the others begin with their component, as in Sender.P0. Components
+//     that are not active are left out. The weight of an arc may be a constant.
+//   - Elements of coloured nets may stand in files of TAPAAL, if the only colour is
+//     the dot.
 //   - The tokens of PIPE are "Default,3" or 3.
 //   - Namespaces are ignored. Attributes with another prefix than their element
 //     are skipped.
@@ -64,13 +70,15 @@
 //
 //   - coloured and high-level nets: another type, or any of hlinitialMarking,
 //     hlinscription, declaration, structure, condition, or a type of a place;
-//   - inhibitor, reset, read, test and timed arcs: any arc type but "normal" and
-//     "regular", as an attribute, as a type element or as an arctype element;
+//   - inhibitor, reset, read, test and transport arcs: any arc type but "normal",
+//     "regular" and "timed", as an attribute, a type element or an arctype element;
 //   - places with a capacity, except 0, which some editors write for none;
 //   - elements and attributes that are named neither in the standard nor above,
 //     because nobody here knows whether they change the net;
-//   - a transition that is timed, or has a priority, unless all are alike in that;
-//     an arc whose name is a number other than its weight;
+//   - timing: intervals other than [0,inf), invariants, ages, urgent and timed
+//     transitions, rates, servers, distributions; and priorities, unless those of
+//     all transitions are alike. [Options] can leave these out;
+//   - an arc whose name is a number other than its weight;
 //   - nodes and pages without an id, or with one that is taken;
 //   - arcs and references to what is not in the file, or is of the wrong sort,
 //     and references that lead in a circle;
@@ -79,7 +87,8 @@
 //   - nodes, arcs, initial markings and weights where they do not belong, and text
 //     between elements;
 //   - two arcs with one id between the same nodes in the same direction;
-//   - no net, a second net, XML that is not well-formed or ends early.
+//   - no net, a second net that is no component, XML that is not well-formed or ends
+//     early.
 //
 // Arcs need no id, and otherwise their ids may repeat.
 //
@@ -87,7 +96,7 @@
 //
 // Elements nest at most 1000 deep. Entities other than the five of XML are
 // refused, so a file cannot expand beyond its size. Memory grows with the
-// number of nodes and arcs; the text of a file is not kept. [Limits] bound the
+// number of nodes and arcs; the text of a file is not kept. [Options] bound the
 // length of a file, 1 GiB unless another is given, and of what is between two
 // tags, 16 MiB. [ReadFile] does not wait for a pipe to be opened.
 package petri

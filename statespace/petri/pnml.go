@@ -23,12 +23,12 @@ func (e *SyntaxError) Error() string {
 // Whatever is wrong with the file is a *SyntaxError; an error of r comes back
 // wrapped. The package comment says what is accepted. A net that Read returns
 // passes [Net.Check].
-func Read(r io.Reader) (*Net, error) { return Limits{}.Read(r) }
+func Read(r io.Reader) (*Net, error) { return Options{}.Read(r) }
 
 // ReadFile reads the PNML file at path like [Read] and names the path in errors. The file may be
 // compressed by gzip. ReadFile does not wait for the other end of a pipe: one that nobody has
 // opened to write is an empty file.
-func ReadFile(path string) (*Net, error) { return Limits{}.ReadFile(path) }
+func ReadFile(path string) (*Net, error) { return Options{}.ReadFile(path) }
 
 // document reads the whole file, which must be one <pnml> with one <net>.
 func (p *parser) document() error {
@@ -67,20 +67,39 @@ func (p *parser) document() error {
 		return p.errorf("the file is empty; a PNML file begins with <pnml>")
 	case !rooted:
 		return p.errorf("the file holds no XML element; a PNML file begins with <pnml>")
-	case !p.hasNet:
+	case p.nets == 0 && p.inactive:
+		return p.errorf("no <net> in the file is active")
+	case p.nets == 0:
 		return p.errorf("there is no <net> in the file")
 	}
 	return nil
 }
 
 func (p *parser) inDocument(e xml.StartElement) error {
-	if e.Name.Local != "net" {
-		return p.other(e)
+	switch e.Name.Local {
+	case "net":
+		return p.aNet(e)
+	case "shared-place":
+		return p.sharedPlace(e)
+	case "shared-transition":
+		return p.sharedTransition(e)
+	case "constant":
+		return p.constant(e)
+	case "declaration":
+		_, err := p.dotsOnly(e)
+		return err
+	case "query", "k-bound", "feature": // of TAPAAL: questions, and what its editor shows
+		return p.skip()
 	}
-	if p.hasNet {
-		return p.errorf("a second <net> begins here; split the file into one net per file")
+	return p.other(e)
+}
+
+func (p *parser) aNet(e xml.StartElement) error {
+	if leaveOut, err := p.beginNet(e); err != nil {
+		return err
+	} else if leaveOut {
+		return p.skip()
 	}
-	p.hasNet = true
 	id, err := p.attr(e, "id")
 	if err != nil {
 		return err
@@ -96,7 +115,12 @@ func (p *parser) inDocument(e xml.StartElement) error {
 	if err := p.attributes(e); err != nil {
 		return err
 	}
-	if p.net.Name = id; id == "" {
+	switch {
+	case p.nets > 1:
+		p.net.Name += "+" + id
+	case id != "":
+		p.net.Name = id
+	default:
 		p.net.Name, err = p.attr(e, "name")
 	}
 	if err != nil {
@@ -106,9 +130,9 @@ func (p *parser) inDocument(e xml.StartElement) error {
 }
 
 // isPlaceTransition reports whether a type URI means a place/transition net.
-// A file without a type is taken for one, and so is one of the core model, which
-// tools of process mining write: anything coloured in it is refused where it
-// appears.
+// A file without a type is taken for one, and so are those of the core model and of
+// EPNML, which tools of process mining write: anything coloured in it is refused
+// where it appears.
 func isPlaceTransition(uri string) bool {
 	uri = strings.TrimRight(strings.ToLower(uri), "/")
 	if uri == "" {
@@ -120,7 +144,8 @@ func isPlaceTransition(uri string) bool {
 	}
 	last := uri[slash+1:]
 	return strings.HasPrefix(last, "ptnet") || strings.HasPrefix(last, "pt net") ||
-		strings.HasPrefix(last, "p/t") || last == "pnmlcoremodel"
+		strings.HasPrefix(last, "p/t") || strings.HasPrefix(last, "epnml") ||
+		last == "pnmlcoremodel"
 }
 
 // remedyOfType says what to do about a net of another type.
@@ -135,11 +160,15 @@ func remedyOfType(uri string) string {
 }
 
 func (p *parser) inNet(e xml.StartElement) error {
-	if e.Name.Local == "name" {
+	switch e.Name.Local {
+	case "name":
 		l, err := p.label()
 		if err == nil && p.net.Name == "" {
 			p.net.Name = l.text
 		}
+		return err
+	case "declaration":
+		_, err := p.dotsOnly(e)
 		return err
 	}
 	return p.inPage(e)
@@ -176,23 +205,33 @@ func (p *parser) place(e xml.StartElement) error {
 	if err != nil {
 		return err
 	}
-	p.nodes[i].to = int32(len(p.net.Places))
-	place := Place{ID: p.nodes[i].id}
-	what := "the initial marking of place " + quote(place.ID)
 	if err := p.attributes(e); err != nil {
 		return err
 	}
+	place := Place{ID: p.nodes[i].id}
 	if place.Name, err = p.attr(e, "name"); err != nil {
 		return err
 	}
-	tokens, err := p.attr(e, "initialMarking")
+	marked, err := p.inPlace(e, &place)
 	if err != nil {
 		return err
 	}
-	marked := tokens != ""
-	if place.Initial, err = p.count(what, tokens, p.line, 0, 0); err != nil {
-		return err
+	p.nodes[i].to, err = p.enterPlace(place, marked)
+	return err
+}
+
+// inPlace reads what a place is marked with, and its name, and reports whether there is a marking.
+func (p *parser) inPlace(e xml.StartElement, place *Place) (marked bool, err error) {
+	what := "the initial marking of place " + quote(place.ID)
+	tokens, err := p.attr(e, "initialMarking")
+	if err != nil {
+		return false, err
 	}
+	marked = tokens != ""
+	if place.Initial, err = p.count(what, tokens, p.line, 0, 0); err != nil {
+		return false, err
+	}
+	dots, dotted := int64(0), false
 	err = p.children(func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "name":
@@ -206,19 +245,33 @@ func (p *parser) place(e xml.StartElement) error {
 			marked = true
 			place.Initial, err = p.number(e, what, 0, 0)
 			return err
+		case "hlinitialMarking":
+			dotted = true
+			n, err := p.dotsOnly(e)
+			dots += n
+			return err
 		case "capacity":
 			return p.capacity(e, place.ID)
 		case "type":
-			return p.errorf("place %s has a <type>: it is coloured; %s", quote(place.ID), unfold)
+			line := p.line
+			_, plain, err := p.dots()
+			if err == nil && !plain {
+				err = p.errorAt(line, "place %s has a <type>: it is coloured; %s", quote(place.ID),
+					unfold)
+			}
+			return err
+		case "invariant":
+			return p.delayLabel(e, "place "+quote(place.ID))
+		case "initialMarkingAge":
+			return p.ages(e, "place "+quote(place.ID))
 		default:
 			return p.other(e)
 		}
 	})
-	if place.Name == "" {
-		place.Name = place.ID
+	if err == nil && dotted && dots != place.Initial {
+		err = p.errorf("%s is %d, and <hlinitialMarking> has %d dots", what, place.Initial, dots)
 	}
-	p.net.Places = append(p.net.Places, place)
-	return err
+	return marked, err
 }
 
 // capacity refuses a bounded place, whose firing rule is another one. Some
@@ -238,7 +291,6 @@ func (p *parser) transition(e xml.StartElement) error {
 	if err != nil {
 		return err
 	}
-	p.nodes[i].to = int32(len(p.net.Transitions))
 	t := Transition{ID: p.nodes[i].id}
 	if err := p.attributes(e); err != nil {
 		return err
@@ -246,13 +298,9 @@ func (p *parser) transition(e xml.StartElement) error {
 	if t.Name, err = p.attr(e, "name"); err != nil {
 		return err
 	}
-	turn := turn{line: p.line}
-	for _, name := range []string{"timed", "priority"} {
-		value, err := p.attr(e, name)
-		if err != nil {
-			return err
-		}
-		turn.set(name, value)
+	r := rank{line: p.line}
+	if r.priority, err = p.attr(e, "priority"); err != nil {
+		return err
 	}
 	err = p.children(func(e xml.StartElement) error {
 		switch e.Name.Local {
@@ -260,20 +308,19 @@ func (p *parser) transition(e xml.StartElement) error {
 			l, err := p.label()
 			t.Name = cmp.Or(l.text, t.Name)
 			return err
-		case "timed", "priority":
+		case "priority":
 			value, err := p.plainLabel(e)
-			turn.set(e.Name.Local, value)
+			r.priority = cmp.Or(value, r.priority)
 			return err
+		case "timed", "rate", "infiniteServer":
+			return p.delayLabel(e, "transition "+quote(t.ID))
 		}
 		return p.other(e)
 	})
 	if err == nil {
-		err = p.sameTurn(t.ID, turn)
+		err = p.priority(t.ID, r)
 	}
-	if t.Name == "" {
-		t.Name = t.ID
-	}
-	p.net.Transitions = append(p.net.Transitions, t)
+	p.nodes[i].to = p.enterTransition(t)
 	return err
 }
 
@@ -325,7 +372,7 @@ func (p *parser) arc(e xml.StartElement) error {
 	if err != nil {
 		return err
 	}
-	name := label{}
+	name, dots, dotted := label{}, int64(0), false
 	err = p.children(func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "inscription":
@@ -333,7 +380,11 @@ func (p *parser) arc(e xml.StartElement) error {
 				return p.errorf("the arc %s has a second <inscription>", p.arcName(a))
 			}
 			inscribed = true
-			a.weight, err = p.number(e, "the weight of the arc "+p.arcName(a), 1, 1)
+			return p.inscription(e, &a)
+		case "hlinscription":
+			dotted = true
+			n, err := p.dotsOnly(e)
+			dots += n
 			return err
 		case "type", "arctype":
 			return p.arcType(e)
@@ -345,10 +396,28 @@ func (p *parser) arc(e xml.StartElement) error {
 		}
 	})
 	p.arcs = append(p.arcs, a)
+	if err == nil && dotted && dots != a.weight {
+		err = p.errorf("the arc %s has the weight %d, and <hlinscription> %d dots", p.arcName(a),
+			a.weight, dots)
+	}
 	if err != nil {
 		return err
 	}
 	return p.notAWeight(name, a)
+}
+
+// inscription reads the weight of an arc, or the ages of the tokens that it takes.
+func (p *parser) inscription(e xml.StartElement, a *arc) error {
+	what := "the weight of the arc " + p.arcName(*a)
+	l, err := p.onlyLabel(e, what)
+	if err != nil {
+		return err
+	}
+	if is, err := p.interval(*a, l.text, l.line); is || err != nil {
+		return err
+	}
+	a.weight, err = p.count(what, l.text, l.line, 1, 1)
+	return err
 }
 
 // end returns the node that an arc names as its source or target. The node may
@@ -386,10 +455,11 @@ func (p *parser) arcType(e xml.StartElement) error {
 	return p.normalArc(text, line)
 }
 
-// normalArc refuses every type of arc but the plain one, which some call regular:
-// inhibitor, reset, read and test arcs have another firing rule.
+// normalArc refuses every type of arc but the plain one, which some call regular, and TAPAAL timed:
+// inhibitor, reset, read, test and transport arcs have another firing rule.
 func (p *parser) normalArc(style string, line int) error {
-	if style == "" || strings.EqualFold(style, "normal") || strings.EqualFold(style, "regular") {
+	switch strings.ToLower(style) {
+	case "", "normal", "regular", "timed":
 		return nil
 	}
 	return p.errorAt(line, "found an arc of type %s; only normal arcs are supported, "+

@@ -101,6 +101,8 @@ var badFiles = []struct{ name, file, want string }{
 	{"same arc, by a reference", inNet(twoNodes + "<referencePlace id='r' ref='p'/>" +
 		"\n<arc id='a' source='t' target='p'/>\n<arc id='a' source='t' target='r'/>"),
 		`line 3: the arc "a" between place "p" and transition "t" is there since line 2`},
+	{"page of a transition", inNet("<transition id='t'/>\n<page id='t'><net/></page>"),
+		`line 2: the page "t" refines the transition of line 1, and subprocesses are not`},
 	{"page and place", inNet("\n<place id='g'/>"), `line 2: the id "g" is taken`},
 	{"node and reference", inNet("<place id='p'/>\n<referencePlace id='p' ref='p'/>"),
 		`line 2: the id "p" is taken`},
@@ -148,7 +150,8 @@ var badFiles = []struct{ name, file, want string }{
 	{"hexadecimal", marking("0x10"), `is "0x10"; it must be`},
 	{"words", marking("many"), `is "many"; it must be`},
 	{"tokens of a colour", marking("red,1"), `is "red,1"; it must be`},
-	{"tokens of two colours", marking("Default,1,red,2"), `is "Default,1,red,2"; it must be`},
+	{"tokens of two colours", marking("Default,1,red,2"), `is "Default,1,red,2"; it must be a ` +
+		"whole number from 0 to 2147483648; if it has tokens of colours, unfold the coloured net"},
 	{"above MaxTokens", marking("2147483649"), `is "2147483649"; it must be`},
 	{"huge", marking(strings.Repeat("9", 5000)), "99...\"; it must be"},
 	{"bare marking", inNet("<place id='p'>\n<initialMarking>3</initialMarking></place>"),
@@ -200,7 +203,7 @@ var badFiles = []struct{ name, file, want string }{
 // otherFiles are files with elements and attributes that the standard does not know, and that may
 // change the net, with the errors that they must give.
 var otherFiles = []struct{ name, file, want string }{
-	{"in the file", "<pnml>\n<query/><net id='n'/></pnml>", "line 2: found <query> in <pnml>"},
+	{"in the file", "<pnml>\n<macro/><net id='n'/></pnml>", "line 2: found <macro> in <pnml>"},
 	{"in the net", "<pnml><net id='n'>\n<variables/></net></pnml>", "line 2: found <variables>"},
 	{"in a page", inNet("\n<group/>"), "line 2: found <group> in <page>, which is not known here"},
 	{"in a place", inNet("<place id='p'>\n<lifo/></place>"), "line 2: found <lifo> in <place>"},
@@ -226,7 +229,49 @@ var otherFiles = []struct{ name, file, want string }{
 	{"attribute of a net", "<pnml>\n<net id='n' semantics='timed'/></pnml>",
 		"line 2: <net> has the attribute semantics, which is not known here and may change"},
 	{"net that is left out", "<pnml><net id='n' active='false'/></pnml>",
-		`<net> has the attribute active="false", which is not supported`},
+		"line 1: no <net> in the file is active"},
+	{"active in its own way", "<pnml><net id='n' active='once'/></pnml>",
+		`<net> has the attribute active="once", which is not supported`},
+	{"two nets, the second not active", "<pnml><net id='a' active='true'/>\n<net id='b'/></pnml>",
+		"line 2: a second <net> begins here; split the file"},
+	{"two nets, the first not active", "<pnml><net id='a'/>\n<net id='b' active='true'/></pnml>",
+		"line 2: a second <net> begins here; split the file"},
+	{"component without id", "<pnml><net active='true'/><net id='b' active='true'/></pnml>",
+		"and one has no id; each component needs one"},
+	{"components of one name", "<pnml><net id='a' active='true'><place id='p'/></net>" +
+		"<net id='a' active='true'><transition id='p'/></net></pnml>",
+		`two nodes of the components have the id "a.p"`},
+	{"place of the name of a shared one", "<pnml><shared-place name='p'/><net id='a' " +
+		"active='true'><place id='p' name='q'/></net></pnml>", `have the id "p"; ids must differ`},
+	{"shared place after a net", "<pnml><net id='a'/>\n<shared-place name='p'/></pnml>",
+		`line 2: <shared-place> "p" follows a <net>`},
+	{"shared twice", "<pnml><shared-place name='p'/>\n<shared-transition name='p'/></pnml>",
+		`line 2: the name "p" is taken`},
+	{"shared without a name", "<pnml><shared-place/></pnml>", "<shared-place> has no name"},
+	{"shared place marked otherwise", "<pnml><shared-place name='p' initialMarking='1'/>" +
+		"<net id='a' active='true'><place id='p' initialMarking='2'/></net></pnml>",
+		`place "p" has an initial marking of 2, and the shared place "p" one of 1`},
+	{"constant without value", "<pnml><constant name='c'/></pnml>", `constant "c" has no value`},
+	{"unknown constant", inArc("weight='c'", ""), `is "c"; it must be a whole number`},
+	{"constant that is no weight", "<pnml><constant name='c' value='0'/><net id='n'>" + twoNodes +
+		"<arc source='p' target='t' weight='c'/></net></pnml>", `is "0"; it must be a whole`},
+	{"other dots", inNet("<place id='p' initialMarking='1'><hlinitialMarking><structure>" +
+		"<numberof><subterm><numberconstant value='2'/></subterm><subterm><dotconstant/>" +
+		"</subterm></numberof></structure></hlinitialMarking></place>"),
+		`the initial marking of place "p" is 1, and <hlinitialMarking> has 2 dots`},
+	{"dots twice", inNet("<place id='p' initialMarking='1'>" + strings.Repeat("<hlinitialMarking>"+
+		"<numberof><numberconstant value='1'/><dotconstant/></numberof></hlinitialMarking>", 2) +
+		"</place>"), `the initial marking of place "p" is 1, and <hlinitialMarking> has 2 dots`},
+	{"other dots of an arc", inArc("weight='2'", "<hlinscription><structure><numberof>"+
+		"<numberconstant value='1'/><dotconstant/></numberof></structure></hlinscription>"),
+		`the arc from "p" to "t" has the weight 2, and <hlinscription> 1 dots`},
+	{"colour", "<pnml>\n<declaration><namedsort id='dot' name='dot'><dot/></namedsort>" +
+		"<namedsort id='red' name='red'/></declaration><net id='n'/></pnml>",
+		"line 2: found <declaration>, which belongs to coloured nets"},
+	{"place of a colour", inNet("<place id='p'><type><structure><usersort declaration='red'/>" +
+		"</structure></type></place>"), `place "p" has a <type>: it is coloured`},
+	{"text among dots", inArc("", "<hlinscription><structure><dotconstant/>2</structure>"+
+		"</hlinscription>"), "found <hlinscription>"},
 	{"attribute of a page", inNet("<page id='h' copies='2'/>"), "<page> has the attribute copies"},
 	{"attribute of a place", inNet("\n<place id='p' tokens='2'/>"),
 		"line 2: <place> has the attribute tokens, which is not known here and may change the net"},
@@ -234,13 +279,27 @@ var otherFiles = []struct{ name, file, want string }{
 		inNet("<x:place id='p' x:tokens='2'/>"), "<place> has the attribute tokens"},
 	{"type of a place", inNet("<place id='p' type='red'/>"), "<place> has the attribute type"},
 	{"capacity of a place", inNet("<place id='p' capacity='1'/>"), `the attribute capacity="1"`},
-	{"invariant", inNet("<place id='p' invariant='&lt;= 3'/>"), `the attribute invariant="<= 3"`},
+	{"invariant", inNet("<place id='p' invariant='&lt;= 3'/>"),
+		`place "p" has invariant="<= 3", which is timing; timing and priorities are not supported`},
 	{"attribute of a reference", inNet("<place id='p'/><referencePlace id='r' ref='p' " +
 		"initialMarking='1'/>"), "<referencePlace> has the attribute initialMarking"},
 	{"guard in an attribute", inNet("<transition id='t' guard='x'/>"), "has the attribute guard"},
-	{"urgent", inNet("<transition id='t' urgent='true'/>"), `the attribute urgent="true"`},
+	{"urgent", inNet("<transition id='t' urgent='true'/>"),
+		`transition "t" has urgent="true", which is timing`},
 	{"attribute of an arc", inArc("tokens='2'", ""), "<arc> has the attribute tokens"},
-	{"interval", inArc("inscription='[2,5]' weight='1'", ""), `is "[2,5]"; it must be a whole`},
+	{"interval", inArc("inscription='[2,5]' weight='1'", ""),
+		`the arc from "p" to "t" has the interval "[2,5]", which is timing`},
+	{"interval without its begin", inArc("", "<inscription><value>(0,inf)</value></inscription>"),
+		`has the interval "(0,inf)", which is timing`},
+	{"interval of colours", inArc("inscription='[x,inf)'", ""), `is "[x,inf)"; it must be a whole`},
+	{"invariant in a child", inNet("<place id='p'><invariant>\n<value>&lt;=3</value></invariant>" +
+		"</place>"), `line 1: place "p" has invariant="<=3", which is timing`},
+	{"transport arc", inArc("type='transport' inscription='[0,inf):1'", ""),
+		`found an arc of type "transport"; only normal arcs are supported`},
+	{"inhibitor of TAPAAL", inArc("type='tapnInhibitor' inscription='[0,inf)'", ""),
+		`found an arc of type "tapnInhibitor"`},
+	{"parameter without a distribution", inNet("<transition id='t' mean='2'/>"),
+		"<transition> has the attribute mean"},
 	{"weight 0 in an attribute", inArc("weight='0'", ""), `from "p" to "t" is "0"; it must be`},
 	{"weights that differ", inArc("inscription='2' weight='3'", ""),
 		"has an inscription of 2 and a weight of 3"},
@@ -258,17 +317,18 @@ var otherFiles = []struct{ name, file, want string }{
 	{"marking in attribute and child", inNet("<place id='p' initialMarking='1'><initialMarking/>" +
 		"</place>"), `place "p" has a second <initialMarking>`},
 	{"priorities", inNet("<transition id='t'/>\n<transition id='u'><priority><value>2</value>" +
-		"</priority></transition>"), `line 2: transition "u" has another priority`},
+		"</priority></transition>"),
+		`line 2: transition "u" has the priority "2", unlike "1" in line 1; timing and`},
 	{"priorities in attributes", inNet("<transition id='t' priority='1'/><transition id='u' " +
-		"priority='2'/>"), `transition "u" has another priority`},
+		"priority='2'/>"), `transition "u" has the priority "2", unlike "1"`},
 	{"timed and not", inNet("<transition id='t'><timed><value>true</value></timed></transition>" +
-		"<transition id='u'/>"), `transition "u" has another priority, or is timed`},
+		"<transition id='u'/>"), `transition "t" has timed="true", which is timing`},
 	{"two priorities", inNet("<transition id='t'><priority><text>1</text><text>2</text>" +
 		"</priority></transition>"), "<priority> holds more than one <text>"},
 	{"attribute of a priority", inNet("<transition id='t'><priority value='2'/></transition>"),
 		"<priority> has the attribute value"},
-	{"type of another kind", "<pnml>\n<net id='n' type='http://www.yasper.org/specs/epnml-1.1'/>" +
-		"</pnml>", `epnml-1.1" is not a place/transition net (ptnet); if the net has plain places`},
+	{"type of another kind", "<pnml>\n<net id='n' type='http://www.yasper.org/specs/workflow'/>" +
+		"</pnml>", `workflow" is not a place/transition net (ptnet); if the net has plain places`},
 }
 
 // inArc puts attributes and children into an arc.

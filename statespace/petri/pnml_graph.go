@@ -34,12 +34,19 @@ type arc struct {
 	line     int
 }
 
+// key names a node: ids of components may repeat.
+type key struct {
+	component int
+	id        string
+}
+
 // intern returns the node of an id, which need not be declared.
 func (p *parser) intern(id string) int32 {
-	i, ok := p.ids[id]
+	k := key{p.nets, id}
+	i, ok := p.ids[k]
 	if !ok {
 		i = int32(len(p.nodes))
-		p.ids[id] = i
+		p.ids[k] = i
 		p.nodes = append(p.nodes, node{id: id})
 	}
 	return i
@@ -56,6 +63,11 @@ func (p *parser) declare(e xml.StartElement, k kind) (int32, error) {
 	}
 	i := p.intern(id)
 	n := &p.nodes[i]
+	if k == kindPage && n.kind == kindTransition {
+		return 0, p.errorf("the page %s refines the transition of line %d, and subprocesses are "+
+			"not supported; replace the transition by the places and transitions of the page",
+			quote(id), n.line)
+	}
 	if n.kind != kindNone {
 		return 0, p.errorf("the id %s is taken since line %d; ids must differ", quote(id), n.line)
 	}
@@ -89,6 +101,9 @@ func (p *parser) build() (*Net, error) {
 		}
 	}
 	if err := p.attach(flows); err != nil {
+		return nil, err
+	}
+	if err := p.differ(); err != nil {
 		return nil, err
 	}
 	return &p.net, nil

@@ -19,8 +19,9 @@ var harmless = []string{
 	"toolspecific", "graphics", "name", "description", "comment", "documentation",
 	"finalmarkings",   // of ProM and pm4py: the markings in which a run should end
 	"labels", "token", // of PIPE: notes, and the colour that tokens are drawn in
-	"orientation",            // of PIPE: how a transition is drawn
-	"rate", "infiniteServer", // of PIPE: how soon a transition fires
+	"orientation", // of PIPE: how a transition is drawn
+	// Of PIPE: questions, and numbers with a name, which is refused where it stands for the number.
+	"stategroup", "definition",
 	"tagged", "arcpath", "exported",
 }
 
@@ -30,16 +31,24 @@ var drawing = []string{
 	"positionX", "positionY", "nameOffsetX", "nameOffsetY", "markingOffsetX", "markingOffsetY",
 }
 
+// waits is the value of attributes of timing: untimed has the one that they may have.
+const waits = "waits"
+
 // attributes are those that elements may have beside drawing, each with the one value that it may
 // have, "" for any: the parser reads these itself.
 var attributes = map[string]map[string]string{
 	"net":                 {"type": "", "active": "true"},
 	"page":                {},
-	"place":               {"initialMarking": "", "capacity": "0", "invariant": "<inf"},
+	"place":               {"initialMarking": "", "capacity": "0", "invariant": waits},
+	"shared-place":        {"initialMarking": "", "invariant": waits},
+	"constant":            {"value": ""},
 	"referencePlace":      {"ref": ""},
 	"referenceTransition": {"ref": ""},
-	"transition": {"timed": "", "priority": "", "urgent": "false", "player": "0",
-		"infiniteServer": ""},
+	"transition": {"timed": waits, "priority": "", "urgent": waits, "player": "0",
+		"infiniteServer": waits, "distribution": waits, "value": waits, "rate": waits,
+		"weight": waits},
+	"shared-transition": {"urgent": waits, "player": "0", "distribution": waits, "value": waits,
+		"rate": waits, "weight": waits},
 	"arc":       {"source": "", "target": "", "type": "", "inscription": "", "weight": ""},
 	"inputArc":  {"source": "", "target": "", "inscription": "", "weight": ""},
 	"outputArc": {"source": "", "target": "", "inscription": "", "weight": ""},
@@ -77,6 +86,20 @@ func (p *parser) unknownAttribute(e xml.StartElement, name string) error {
 		"net; leave it out if it does not", excerpt(e.Name.Local), excerpt(name))
 }
 
+// nodeName names an element by its id, or by its name if it has none.
+func nodeName(e xml.StartElement) string {
+	id, name := "", ""
+	for _, a := range e.Attr {
+		switch {
+		case own(e, a) && a.Name.Local == "id":
+			id = a.Value
+		case own(e, a) && a.Name.Local == "name":
+			name = a.Value
+		}
+	}
+	return e.Name.Local + " " + quote(cmp.Or(id, name))
+}
+
 // attributes refuses attributes that may change the net and that nobody reads.
 func (p *parser) attributes(e xml.StartElement) error {
 	values := attributes[e.Name.Local]
@@ -85,16 +108,25 @@ func (p *parser) attributes(e xml.StartElement) error {
 			continue
 		}
 		must, known := values[a.Name.Local]
+		if !known && isParameter(e, a.Name.Local) {
+			continue
+		}
 		if !known {
 			return p.unknownAttribute(e, a.Name.Local)
 		}
 		if must == "" {
 			continue
 		}
+		if must == waits {
+			if err := p.delay(nodeName(e), a.Name.Local, a.Value); err != nil {
+				return err
+			}
+			continue
+		}
 		if value := strings.ReplaceAll(strings.Trim(a.Value, xmlSpace), " ", ""); value != "" &&
 			value != must {
-			return p.errorf("<%s> has the attribute %s=%s, which is not supported; it changes how "+
-				"the net fires", e.Name.Local, a.Name.Local, quote(a.Value))
+			return p.errorf("<%s> has the attribute %s=%s, which is not supported and may "+
+				"change the net", e.Name.Local, a.Name.Local, quote(a.Value))
 		}
 	}
 	return nil
@@ -125,24 +157,32 @@ func (p *parser) refuse(e xml.StartElement) error {
 		"out, or move it into <toolspecific>, if it does not", name, in)
 }
 
-// weightByAttributes reads the weight of an arc from its attributes inscription and weight. Some
-// tools write an interval of time as the inscription, of which only the one without bound is no
-// guard.
+// weightByAttributes reads the weight of an arc from its attributes inscription and weight. TAPAAL
+// writes an interval or 1 as the inscription, whatever the weight is, which may be a constant.
 func (p *parser) weightByAttributes(e xml.StartElement, a *arc) (found bool, err error) {
 	for _, name := range []string{"inscription", "weight"} {
 		text, err := p.attr(e, name)
 		if err != nil {
 			return false, err
 		}
-		if name == "inscription" && strings.ReplaceAll(text, " ", "") == "[0,inf)" || text == "" {
+		if text == "" {
 			continue
+		}
+		if name == "inscription" {
+			if is, err := p.interval(*a, text, p.line); err != nil {
+				return false, err
+			} else if is {
+				continue
+			}
+		} else {
+			text = cmp.Or(p.constants[text], text)
 		}
 		what := "the attribute " + name + " of the arc " + p.arcName(*a)
 		weight, err := p.count(what, text, p.line, 1, 1)
 		if err != nil {
 			return false, err
 		}
-		if found && weight != a.weight {
+		if found && a.weight != 1 && weight != a.weight {
 			return false, p.errorf("the arc %s has an inscription of %d and a weight of %d; "+
 				"leave one out", p.arcName(*a), a.weight, weight)
 		}
@@ -160,38 +200,6 @@ func (p *parser) notAWeight(name label, a arc) error {
 	}
 	return p.errorAt(name.line, "the arc %s has the name %d and the weight %d; leave out the "+
 		"name, or write the weight as its <inscription>", p.arcName(a), n, a.weight)
-}
-
-// turn is what decides between transitions that are both enabled: a timed one of PIPE waits for
-// those that are not, and one of a low priority for those of a higher one.
-type turn struct {
-	timed, priority string
-	line            int
-}
-
-func (t *turn) set(label, value string) {
-	if value == "" {
-		return
-	}
-	if label == "timed" {
-		t.timed = strings.ToLower(value)
-	} else {
-		t.priority = value
-	}
-}
-
-// sameTurn refuses transitions that wait for each other. If all have one priority, none waits.
-func (p *parser) sameTurn(id string, t turn) error {
-	t.timed = cmp.Or(t.timed, "false")
-	first := &p.turn
-	if first.line == 0 {
-		*first = t
-	}
-	if t.timed == first.timed && t.priority == first.priority {
-		return nil
-	}
-	return p.errorAt(t.line, "transition %s has another priority, or is timed unlike that of line "+
-		"%d; priorities and times are not supported", quote(id), first.line)
 }
 
 // plainLabel reads a label without anything else.

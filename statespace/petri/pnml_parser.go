@@ -30,16 +30,19 @@ type parser struct {
 	line int      // where the latest token begins
 	open []string // the elements that enclose the latest token
 
-	hasNet bool
-	net    Net
-	ids    map[string]int32 // id to its index in nodes
-	nodes  []node
-	arcs   []arc
-	turn   turn // of the first transition
+	nets  int // that have begun and are not left out
+	net   Net
+	ids   map[key]int32 // to the index in nodes
+	nodes []node
+	arcs  []arc
+	first rank // of the first transition
+	components
 }
 
-func newParser(r io.Reader, limits Limits) (*parser, error) {
-	p := &parser{src: &source{r: r, limits: limits}, line: 1, ids: make(map[string]int32)}
+func newParser(r io.Reader, options Options) (*parser, error) {
+	p := &parser{src: &source{r: r, options: options}, line: 1, ids: make(map[key]int32),
+		components: components{constants: make(map[string]string),
+			places: make(map[string]int32), transitions: make(map[string]int32)}}
 	in, known, err := decode(p.src)
 	if err != nil {
 		return nil, p.errorf("%v", err)
@@ -57,12 +60,12 @@ func newParser(r io.Reader, limits Limits) (*parser, error) {
 // source remembers the error of the underlying reader, to distinguish it
 // from the lines of the XML, and keeps to the limits.
 type source struct {
-	r      io.Reader
-	limits Limits
-	err    error // other than io.EOF
-	empty  bool  // ended without a byte
-	read   int64 // bytes
-	begin  int64 // that had been read when the latest token began
+	r       io.Reader
+	options Options
+	err     error // other than io.EOF
+	empty   bool  // ended without a byte
+	read    int64 // bytes
+	begin   int64 // that had been read when the latest token began
 }
 
 func (s *source) Read(b []byte) (int, error) {
@@ -72,10 +75,10 @@ func (s *source) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
 	s.read += int64(n)
 	switch {
-	case s.read > s.limits.FileBytes:
-		n, err = 0, s.limits.fileTooLong()
-	case s.read-s.begin > s.limits.TextBytes+readBytes: // the tag may be among the latest
-		n, err = 0, s.limits.textTooLong()
+	case s.read > s.options.FileBytes:
+		n, err = 0, s.options.fileTooLong()
+	case s.read-s.begin > s.options.TextBytes+readBytes: // the tag may be among the latest
+		n, err = 0, s.options.textTooLong()
 	}
 	switch {
 	case err == io.EOF:
@@ -136,11 +139,11 @@ func (p *parser) readError(err error) error {
 	return p.errorAt(bad.Line, "not well-formed XML: %s", excerpt(bad.Msg))
 }
 
-func (p *parser) errorf(format string, args ...any) error {
+func (p *parser) errorf(format string, args ...any) *SyntaxError {
 	return p.errorAt(p.line, format, args...)
 }
 
-func (p *parser) errorAt(line int, format string, args ...any) error {
+func (p *parser) errorAt(line int, format string, args ...any) *SyntaxError {
 	return &SyntaxError{Line: line, Msg: fmt.Sprintf(format, args...)}
 }
 
@@ -338,20 +341,29 @@ func (p *parser) text() (string, error) {
 // number reads a label that holds a number of least to MaxTokens. An empty
 // label means standard.
 func (p *parser) number(e xml.StartElement, what string, least, standard int64) (int64, error) {
-	if err := p.onlyAttributes(e, "id"); err != nil {
+	l, err := p.onlyLabel(e, what)
+	if err != nil {
 		return 0, err
+	}
+	return p.count(what, l.text, l.line, least, standard)
+}
+
+// onlyLabel reads a label that holds one text and nothing more.
+func (p *parser) onlyLabel(e xml.StartElement, what string) (label, error) {
+	if err := p.onlyAttributes(e, "id"); err != nil {
+		return label{}, err
 	}
 	l, err := p.label()
 	switch {
 	case err != nil:
-		return 0, err
+		return l, err
 	case l.found > 1:
-		return 0, p.errorAt(l.line, "%s has a second <text>", what)
+		return l, p.errorAt(l.line, "%s has a second <text>", what)
 	case l.stray != "":
-		return 0, p.errorAt(l.line, "%s holds %s; the number must stand in a <text> element",
+		return l, p.errorAt(l.line, "%s holds %s; the number must stand in a <text> element",
 			what, l.stray)
 	}
-	return p.count(what, l.text, l.line, least, standard)
+	return l, nil
 }
 
 // count reads a number of least to MaxTokens. An empty text means standard. PIPE
@@ -363,8 +375,12 @@ func (p *parser) count(what, text string, line int, least, standard int64) (int6
 	}
 	v, err := strconv.ParseInt(strings.TrimPrefix(text, "Default,"), 10, 64)
 	if err != nil || v < least || v > MaxTokens {
-		return 0, p.errorAt(line, "%s is %s; it must be a whole number from %d to %d",
-			what, quote(text), least, int64(MaxTokens))
+		remedy := ""
+		if strings.Contains(text, ",") {
+			remedy = "; if it has tokens of colours, " + unfold
+		}
+		return 0, p.errorAt(line, "%s is %s; it must be a whole number from %d to %d%s",
+			what, quote(text), least, int64(MaxTokens), remedy)
 	}
 	return v, nil
 }

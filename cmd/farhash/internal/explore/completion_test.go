@@ -12,7 +12,7 @@ func TestCompletion(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"pnml\n:8\n", []string{"explore", ""}}, {":4\n", []string{"explore", "x", ""}},
+		{"pnml\ntapn\nxml\n:8\n", []string{"explore", ""}}, {":4\n", []string{"explore", "x", ""}},
 		{"ldd\nbdd\n:8\n", []string{"symbolic", ""}}, {":4\n", []string{"symbolic", "x", ""}},
 		{"bfs\nany\n:4\n", []string{"explore", "--order", ""}},
 		{"auto\nexplicit\nsymbolic\n:4\n", []string{"explore", "--engine", ""}},

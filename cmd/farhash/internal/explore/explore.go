@@ -37,6 +37,7 @@ type exploreFlags struct {
 	ranksGiven         bool
 	checkpoint, resume string
 	maxNet             string
+	untimed            bool
 	asked              asked
 	every              time.Duration
 	extent             report.Limits
@@ -60,8 +61,8 @@ func New() *cobra.Command {
 			"examples/philosophers-12.pnml"),
 		ValidArgsFunction: completeNets,
 		Long: `Counts all markings that the place/transition net in FILE can reach, exactly. FILE is
-PNML (ISO/IEC 15909-2), also compressed by gzip, or - for standard input. With
-properties it answers these, and ends when all are answered:
+PNML (ISO/IEC 15909-2) as any usual tool writes it, also compressed by gzip, or - for
+standard input. With properties it answers these, and ends when all are answered:
 
   --always FORMULA, --sometimes FORMULA, --bound SUM, --ltl FORMULA, --ctl FORMULA,
   --examination NAME, --properties FILE
@@ -175,6 +176,8 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	f.export.Register(flags, "write all markings and firings to `FILE` as well, .dot (Graphviz) "+
 		"or .aut (CADP, mCRL2), before the search", "most markings `N` to write by --export")
 	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest `SIZE` of the net's file")
+	flags.BoolVar(&f.untimed, "untimed", false, "leave out what the net's file says of timing and "+
+		"priorities, instead of refusing it")
 	flags.StringVar(&f.checkpoint, "checkpoint", "", "checkpoint `FILE`, written every --every")
 	flags.DurationVar(&f.every, "every", 10*time.Minute, "`TIME` between checkpoints")
 	flags.StringVar(&f.resume, "resume", "",
@@ -287,7 +290,7 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if opts.MemWhole {
 		debug.SetGCPercent(gcPercent)
 	}
-	net, err := readNet(path, maxNet)
+	net, err := readNet(path, maxNet, f.untimed)
 	if err != nil {
 		return err
 	}
@@ -450,5 +453,5 @@ func completeNets(_ *cobra.Command, given []string, _ string) ([]cobra.Completio
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return []cobra.Completion{"pnml"}, cobra.ShellCompDirectiveFilterFileExt
+	return []cobra.Completion{"pnml", "tapn", "xml"}, cobra.ShellCompDirectiveFilterFileExt
 }

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,12 +59,27 @@ func (f *exploreFlags) checkFiles(net string) error {
 	return nil
 }
 
-// readNet reads the net in a file of at most so many bytes.
-func readNet(path string, maxBytes uint64) (*petri.Net, error) {
+// readNet reads the net in a file of at most so many bytes, or what it is without timing and
+// priorities.
+func readNet(path string, maxBytes uint64, untimed bool) (*petri.Net, error) {
 	path = cli.InputFile(path)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder; name one net in it, such as %s", path,
 			filepath.Join(path, "net.pnml"))
 	}
-	return petri.Limits{FileBytes: int64(maxBytes)}.ReadFile(path)
+	opts := petri.Options{FileBytes: int64(maxBytes)}
+	var first error
+	n := 0
+	if untimed {
+		opts.LeaveOut = func(err *petri.SyntaxError) {
+			first = cmp.Or(first, error(err))
+			n++
+		}
+	}
+	net, err := opts.ReadFile(path)
+	if err == nil && n > 0 {
+		cli.Warn(fmt.Errorf("--untimed leaves out timing and priorities, %d in all; the first: %w",
+			n, first))
+	}
+	return net, err
 }

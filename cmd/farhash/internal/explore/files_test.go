@@ -238,3 +238,17 @@ func TestOutputToStandardOutput(t *testing.T) {
 		t.Errorf("exit code %d: %s", c.Code(), &c.Errors)
 	}
 }
+
+// --untimed leaves out timing and priorities, and says so, which are refused otherwise; it says
+// nothing if there are none.
+func TestUntimed(t *testing.T) {
+	folder := filepath.FromSlash("../../../../statespace/petri/testdata/dialects/")
+	timed, untimed := filepath.Join(folder, "timed.tapn"), filepath.Join(folder, "components.tapn")
+	try.Refused(t, 1, `line 3: shared-place "Buffer" has invariant="<= limit", which is timing`,
+		"explore", timed, "-q")
+	try.Here(t, "explore", timed, "-q", "--untimed").Has(t, 0, "states                   2\n",
+		"farhash: warning: --untimed leaves out timing and priorities, 10 in all; the first: "+
+			`line 3: shared-place "Buffer" has invariant="<= limit", which is timing`)
+	try.Here(t, "explore", untimed, "-q", "--untimed").Has(t, 0, "states                   10\n",
+		"!warning")
+}

@@ -40,34 +40,34 @@ func TestLimits(t *testing.T) {
 	const begin = "<pnml>\n<net id='n'>\n"
 	for _, c := range []struct {
 		name, begin, repeated, want string
-		limits                      petri.Limits
+		limits                      petri.Options
 		most                        int
 	}{
 		{"NULs", "", "\x00", "line 1: more than 100000 bytes",
-			petri.Limits{TextBytes: 1e5}, 1 << 18},
+			petri.Options{TextBytes: 1e5}, 1 << 18},
 		{"text", begin, "x", "line 2: more than 100000 bytes",
-			petri.Limits{TextBytes: 1e5}, 1 << 18},
+			petri.Options{TextBytes: 1e5}, 1 << 18},
 		{"blank text", begin, "\n", "line 2: more than 100000 bytes",
-			petri.Limits{TextBytes: 1e5}, 1 << 18},
+			petri.Options{TextBytes: 1e5}, 1 << 18},
 		{"name of a tag", begin + "<", "x", "line 3: more than 100000 bytes",
-			petri.Limits{TextBytes: 1e5}, 1 << 18},
+			petri.Options{TextBytes: 1e5}, 1 << 18},
 		{"attributes", begin + "<place ", "id='n' ", "line 3: more than 100000 bytes",
-			petri.Limits{TextBytes: 1e5}, 1 << 18},
+			petri.Options{TextBytes: 1e5}, 1 << 18},
 		{"comment", begin + "<!--", "x", "line 3: more than 100000 bytes",
-			petri.Limits{TextBytes: 1e5}, 1 << 18},
+			petri.Options{TextBytes: 1e5}, 1 << 18},
 		{"CDATA", begin + "<![CDATA[", "x", "more than 100000 bytes",
-			petri.Limits{TextBytes: 1e5}, 1 << 18},
+			petri.Options{TextBytes: 1e5}, 1 << 18},
 		{"declaration", "<!DOCTYPE ", "x", "line 1: more than 100000 bytes",
-			petri.Limits{TextBytes: 1e5}, 1 << 18},
+			petri.Options{TextBytes: 1e5}, 1 << 18},
 		{"processing instruction", "<?x ", "x", "line 1: more than 100000 bytes",
-			petri.Limits{TextBytes: 1e5}, 1 << 18},
+			petri.Options{TextBytes: 1e5}, 1 << 18},
 		{"UTF-16", "\xff\xfe<\x00", "x\x00", "line 1: more than 100000 bytes",
-			petri.Limits{TextBytes: 1e5}, 1 << 18},
+			petri.Options{TextBytes: 1e5}, 1 << 18},
 		{"file", begin + "<toolspecific>", "<a/>\n",
 			"the file has more than 300000 bytes; if it is a net, raise this limit",
-			petri.Limits{FileBytes: 3e5}, 1 << 19},
+			petri.Options{FileBytes: 3e5}, 1 << 19},
 		{"text in pieces", begin + "<name><text>", "x<!---->",
-			"the file has more than 300000 bytes", petri.Limits{FileBytes: 3e5}, 1 << 19},
+			"the file has more than 300000 bytes", petri.Options{FileBytes: 3e5}, 1 << 19},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rest := &endless{text: c.repeated, most: c.most}
@@ -84,7 +84,7 @@ func TestLimits(t *testing.T) {
 func TestManyTexts(t *testing.T) {
 	comment := "<!--" + strings.Repeat("x", 1000) + "-->"
 	file := inNet(strings.Repeat(comment, 1000) + twoNodes)
-	if n, err := (petri.Limits{TextBytes: 100_000}).Read(strings.NewReader(file)); err != nil {
+	if n, err := (petri.Options{TextBytes: 100_000}).Read(strings.NewReader(file)); err != nil {
 		t.Errorf("%d bytes: %+v, %v", len(file), n, err)
 	}
 }
@@ -94,7 +94,7 @@ func TestWithinLimits(t *testing.T) {
 	const long = 300 << 10
 	file := strings.Replace(inNet(twoNodes), "<place ",
 		"<!--"+strings.Repeat("x", long)+"--><place ", 1)
-	limits := petri.Limits{FileBytes: int64(len(file)), TextBytes: long + 7}
+	limits := petri.Options{FileBytes: int64(len(file)), TextBytes: long + 7}
 	if _, err := limits.Read(strings.NewReader(file)); err != nil {
 		t.Error(err)
 	}
@@ -169,19 +169,19 @@ func TestReadCompressed(t *testing.T) {
 	}
 	file := pack(plain.Bytes())
 	path := filepath.Join(t.TempDir(), "net.pnml.gz")
-	read := func(file []byte, limits petri.Limits) (*petri.Net, error) {
+	read := func(file []byte, limits petri.Options) (*petri.Net, error) {
 		if err := os.WriteFile(path, file, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return limits.ReadFile(path)
 	}
-	got, err := read(file, petri.Limits{FileBytes: int64(plain.Len())})
+	got, err := read(file, petri.Options{FileBytes: int64(plain.Len())})
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("the net is another one: %v", err)
 	}
 	// Files of gzip may be put one after the other.
 	halves := append(pack(plain.Bytes()[:1000]), pack(plain.Bytes()[1000:])...)
-	got, err = read(halves, petri.Limits{})
+	got, err = read(halves, petri.Options{})
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("a file of two parts is another net: %v", err)
 	}
@@ -190,12 +190,12 @@ func TestReadCompressed(t *testing.T) {
 		"invalid checksum": append(bytes.Clone(file[:len(file)-8]), make([]byte, 8)...),
 		"gzip: invalid":    []byte("\x1f\x8bnothing that gzip knows"),
 	} {
-		_, err := read(damaged, petri.Limits{})
+		_, err := read(damaged, petri.Options{})
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("a damaged file: %v, want %q", err, says)
 		}
 	}
-	_, err = read(file, petri.Limits{FileBytes: int64(plain.Len()) - 1})
+	_, err = read(file, petri.Options{FileBytes: int64(plain.Len()) - 1})
 	if err == nil || !strings.Contains(err.Error(), "the file has more than") {
 		t.Errorf("a long file: %v", err)
 	}
