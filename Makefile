@@ -255,6 +255,7 @@ figures: build-eval ## draw the plots of eval/docs/papers.md and write its table
 	$(call draw-long,op-table1,op table1,trips)
 	$(call draw,op-table1-simulated,op simulated-table1,.)
 	$(call draw,op-clusters,op simulate,.)
+	$(call draw,op-schemes,op schemes,.)
 	$(call draw,lp-cost,lp cost,.)
 	$(call draw-long,lp-table1,lp table1 --runs 1,requests|slots|simulated)
 	$(call draw,lp-table2,lp table2 --runs 1,simulated)

@@ -5,6 +5,7 @@
 //	table1    OP Table 1 and Fig. 2: latency and round trips of find-or-put by load
 //	set       OP 4.2, Fig. 3: find-or-put by workload, beside other maps and the limit
 //	simulate  OP Table 1, right half, and larger clusters: simulated throughput
+//	schemes   OP 2.2 and 4.3: round trips of the hashing schemes that OP names (package schemes)
 //
 // # Table 1
 //
@@ -59,5 +60,6 @@ import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment {
-	return []*experiment.Experiment{Table1(), Set(), Simulate(), SimulatedTable1()}
+	return []*experiment.Experiment{Table1(), Set(), Simulate(), SimulatedTable1(),
+		Schemes()}
 }

@@ -14,6 +14,14 @@ var Phrases = []string{
 	"*Full from load 0.92 on with C=8.* This needs an M of about 384. With OP's M=32 the formula " +
 		"expects the first full at load 0.74.",
 
+	"**2.2 and 4.3, other schemes**",
+	"and up to load {schemes-fours} of cuckoo hashing with buckets of 4, as OP claims, but " +
+		"behind buckets of 8 from load {schemes-eights} on.",
+	"If these take one round trip, linear probing is ahead up to load {schemes-locks}.",
+	"Walking-the-line is ahead of it from load {schemes-line} on.",
+	"At load 0.75 OP has 1.04 probes for C=32, and 1.6 for Pilaf; here they are " +
+		"{schemes-probes} and {schemes-pilaf}.",
+
 	"have {lp-law-f90} and {lp-law-f95} (fixed), {lp-law-c90} and {lp-law-c95} (capped): a " +
 		"table of 1 Mi records",
 	"to the heap: {heap-cuckoo} with LP's keys, random numbers of 4 bytes of which some have " +

@@ -17,6 +17,10 @@ var Names = map[string]string{
 	"op-speedup-paper": "op-table1-simulated | virtual time | hosts=48; procs=16 | " +
 		"OP@speedup",
 
+	"schemes-probes": "op-schemes | gets of an insert | scheme=linear-32 | load=0.75",
+	"schemes-pilaf": "op-schemes | round trips of a find, present word | " +
+		"scheme=cuckoo-3x1-in-turn | load=0.75",
+
 	"cells-trips": "op-table1-simulated | errors where | of=round trips | cells",
 	"cells-times": "op-table1-simulated | errors where | of=latency | cells",
 	"cells-rates": "op-table1-simulated | errors where | " +
@@ -56,6 +60,22 @@ var Names = map[string]string{
 var computed = map[string]func(f *Figures) string{
 	"op-agree":  func(f *Figures) string { return strconv.Itoa(f.opAgreement(true)) },
 	"op-differ": func(f *Figures) string { return strconv.Itoa(f.opAgreement(false)) },
+	"schemes-fours": func(f *Figures) string {
+		_, before := f.overtakes("cuckoo-2x4-breadth", 0)
+		return before
+	},
+	"schemes-eights": func(f *Figures) string {
+		from, _ := f.overtakes("cuckoo-2x8", 0)
+		return from
+	},
+	"schemes-locks": func(f *Figures) string {
+		_, before := f.overtakes("cuckoo-2x8-breadth", 1)
+		return before
+	},
+	"schemes-line": func(f *Figures) string {
+		from, _ := f.overtakes("line-32", 0)
+		return from
+	},
 	"two-sided": func(f *Figures) string {
 		return f.ratio(1, "lp-two-sided | LP 7 | load=0.9 | two-sided-500-ns",
 			"lp-two-sided | LP 7 | load=0.9 | cuckoo-parallel")
@@ -109,6 +129,26 @@ func (f *Figures) opAgreement(agree bool) (n int) {
 		}
 	}
 	return n
+}
+
+// overtakes is the load from which on a scheme needs fewer round trips for an insert than linear
+// probing with C=32, if it needs more besides, and the load before.
+func (f *Figures) overtakes(scheme string, more float64) (from, before string) {
+	const ref = "op-schemes | round trips of an insert | scheme="
+	for _, head := range f.table("op-schemes", "round trips of an insert").heads {
+		load, is := strings.CutPrefix(head, "load=")
+		switch {
+		case !is:
+		case f.number(ref+scheme+" | "+head)+more >= f.number(ref+"linear-32 | "+head):
+			from, before = "", load
+		case from == "":
+			from = load
+		}
+	}
+	if from == "" || before == "" {
+		f.fail("%s overtakes linear probing from load %q on, after %q", scheme, from, before)
+	}
+	return from, before
 }
 
 // ratio divides a cell by another.

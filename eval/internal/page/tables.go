@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,6 +11,7 @@ import (
 // Tables are the tables of eval/docs/papers.md by name. The first row of one is its head.
 var Tables = map[string]func(f *Figures) [][]string{
 	"op-table1":    opTable1,
+	"op-schemes":   opSchemes,
 	"lp-table1":    lpTable1,
 	"lp-table2":    lpTable2,
 	"lp-words":     lpWords,
@@ -79,6 +81,33 @@ func opTable1(f *Figures) [][]string {
 				row[i+1] = "**" + row[i+1] + "**"
 			}
 		}
+	}
+	return rows
+}
+
+// opSchemes has finds at one load, and inserts at some.
+func opSchemes(f *Figures) [][]string {
+	const trips, bytes = "op-schemes | round trips of ", "op-schemes | bytes read by "
+	const insert = trips + "an insert | scheme=%s | load="
+	const present, absent = "a find, present word | scheme=%s | load=0.9",
+		"a find, absent word | scheme=%s | load=0.9"
+	const full = "op-schemes | first finds no room"
+	rows := f.grid("", []string{"linear-8", "linear-32", "quadratic", "line-32", "hopscotch-32",
+		"cuckoo-2x4", "cuckoo-2x8", "cuckoo-2x8-breadth", "chained"},
+		column{head: "find, load 0.9", of: trips + present},
+		column{head: "absent, 0.9", of: trips + absent},
+		column{head: "insert, 0.5", of: insert + "0.5"}, column{head: "0.75", of: insert + "0.75"},
+		column{head: "0.9", of: insert + "0.9"}, column{head: "0.95", of: insert + "0.95"},
+		column{head: "bytes of a find, 0.9", of: bytes + present},
+		column{head: "of an insert", of: bytes + "an insert | scheme=%s | load=0.9"})
+	rows[0] = append(rows[0], "first full at")
+	moving := f.cells(full + " |  | scheme")
+	for i, row := range rows[1:] {
+		load := ""
+		if slices.Contains(moving, row[0]) {
+			load = f.cell(full + " | scheme=" + row[0] + " | load")
+		}
+		rows[1+i] = append(row, load)
 	}
 	return rows
 }
