@@ -28,7 +28,8 @@ func TestSimulated(t *testing.T) {
 		const each = 150
 		s := simulateCase(t, of, 1<<15, simulatedWorkers, each, each)
 		requests, _, payload := s.stats.PerLookup()
-		bound := 1e3 / (requests*1e9/m.MessagesPerSecond + payload*m.ByteNs)
+		messageNs := 1e9/m.MessagesPerSecond + m.HeaderBytes*m.ByteNs
+		bound := 1e3 / (requests*messageNs + payload*m.ByteNs)
 		got := float64(s.stats.Matches) / s.elapsedNs() * 1e3
 		if got/bound < 0.96 || got/bound > 1.005 || s.stats.Lookups != simulatedWorkers*each {
 			t.Errorf("%s: %.2f million of %d lookups/s, the card allows %.2f", of.impl, got,

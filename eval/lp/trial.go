@@ -36,6 +36,10 @@ type trial struct {
 	paper    func(c *lookupCase) []record.Value // what LP prints, if not nil
 	findings []finding                          // what LP says in words
 	views    []view.View
+	bare     bool // simulated without the header of messages as well
+	// further makes more records of what was measured, which moreViews show; nil: there are none.
+	further   func(t *trial, table *record.Table) []record.Record
+	moreViews []view.View
 }
 
 const (
@@ -68,7 +72,7 @@ Each run has other keys.`}
 		e.Views[i].Name = t.name
 	}
 	e.Views[0].Derive = t.derive
-	e.Views = append(e.Views, t.findingView())
+	e.Views = append(append(e.Views, t.moreViews...), t.findingView())
 	e.New = func(flags *pflag.FlagSet) experiment.Runner {
 		r := &trialRunner{trial: t, workers: simulatedWorkers}
 		countFlags(flags, &r.records, &r.lookups, defaultLookups)
@@ -160,6 +164,18 @@ func (r *trialRunner) simulate(ctx context.Context, cases []lookupCase, ranks in
 		values := [][]record.Value{rates("sim-", &s.stats, s.elapsedNs()),
 			counts("sim-", &s.stats, c.impl), percentiles("sim-", s.ns),
 			shares("sim-", c.impl, s.reads.From), sizesOf("sim-", t.table, t.keys.records)}
+		if r.single {
+			values = append(values, readsAt("sim-", &s.reads))
+		}
+		if r.bare {
+			t.cost = bareCost()
+			bare, err := t.simulate(ctx, c.lookups(), r.workers, each, batch)
+			if err != nil {
+				return err
+			}
+			t.cost = simulatedCost()
+			values = append(values, rates("bare-", &bare.stats, bare.elapsedNs()))
+		}
 		if r.paper != nil {
 			values = append(values, r.paper(&c))
 		}
@@ -258,6 +274,19 @@ func shares(prefix string, of impl, from func(reads int) float64) []record.Value
 	}
 	return []record.Value{{Value: 1 - from(2), Unit: prefix + "one-read"},
 		{Value: from(4), Unit: prefix + "4-reads"}, {Value: from(16), Unit: prefix + "16-reads"}}
+}
+
+// readsAt are how many reads the lookups at the percentiles take, of those on package baseline.
+func readsAt(prefix string, reads *baseline.Reads) (values []record.Value) {
+	for _, p := range percents {
+		n := 0
+		for reads.From(n+1) > 1-float64(p)/100 {
+			n++
+		}
+		values = append(values, record.Value{Value: float64(n),
+			Unit: fmt.Sprintf("%sp%d-reads", prefix, p)})
+	}
+	return nonzero(values)
 }
 
 // sizesOf are the longest record in a slot of a hybrid table, and the memory for each record of a

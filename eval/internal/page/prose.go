@@ -34,6 +34,11 @@ var Names = map[string]string{
 	"lp-r174":     "lp-table1 | slots of | load=0.85 | LP@linear-uncapped",
 	"lp-r174-gbs": "lp-table1 | Fig. 7 | load=0.85; impl=linear-uncapped | sim GB/s",
 
+	"header-mean":    "lp-table2 | errors of | header=charged | mean",
+	"header-largest": "lp-table2 | errors of | header=charged | largest",
+	"bare-mean":      "lp-table2 | errors of | header=not charged | mean",
+	"bare-largest":   "lp-table2 | errors of | header=not charged | largest",
+
 	"hybrid-least":     "lp-hybrid | in words | what=hybrid by either of them, least | sim",
 	"hybrid-to-inline": "lp-hybrid | in words | what=hybrid by inline, most | sim",
 	"hybrid-to-heap":   "lp-hybrid | in words | what=hybrid by heap, most | sim",
@@ -84,8 +89,10 @@ var computed = map[string]func(f *Figures) string{
 		return f.ratio(1, "lp-two-sided | LP 7 | load=0.95 | two-sided-500-ns",
 			"lp-two-sided | LP 7 | load=0.95 | cuckoo-parallel")
 	},
-	"short-least": func(f *Figures) string { return percent(slices.Min(f.tooFast()) - 1) },
-	"short-most":  func(f *Figures) string { return percent(slices.Max(f.tooFast()) - 1) },
+	"fit-lookup":  func(f *Figures) string { return f.us("a lookup") },
+	"fit-read":    func(f *Figures) string { return f.us("a posted read") },
+	"fit-once":    func(f *Figures) string { return f.fitted("once") },
+	"fit-rounds":  func(f *Figures) string { return f.fitted("each round") },
 	"uncapped-80": func(f *Figures) string { return f.uncapped("0.8") },
 	"uncapped-85": func(f *Figures) string { return f.uncapped("0.85") },
 	"uncapped-90": func(f *Figures) string { return f.uncapped("0.9") },
@@ -156,20 +163,16 @@ func (f *Figures) ratio(digits int, a, b string) string {
 	return strconv.FormatFloat(f.number(a)/f.number(b), 'f', digits, 64)
 }
 
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) }
+// fitted is the latency of sequential cuckoo by the one of parallel, with the fitted times.
+func (f *Figures) fitted(column string) string {
+	const ref = "lp-figure9 | with the fitted | load=0.65; at=p50; impl=cuckoo-"
+	return f.ratio(2, ref+"sequential | "+column, ref+"parallel | "+column)
+}
 
-// tooFast are the simulated rates of LP Table 2 by the printed ones.
-func (f *Figures) tooFast() (all []float64) {
-	ours := f.numbers("lp-table2 | throughput where |  | sim M/s")
-	paper := f.numbers("lp-table2 | throughput where |  | LP")
-	if len(ours) != len(paper) || len(ours) == 0 {
-		f.fail("%d rates are simulated, and %d printed", len(ours), len(paper))
-		return []float64{0}
-	}
-	for i := range ours {
-		all = append(all, ours[i]/paper[i])
-	}
-	return all
+// us is a time that was fitted to LP's medians, in µs.
+func (f *Figures) us(of string) string {
+	ns := f.number("lp-figure9 | Times fitted | of=" + of + " | ns")
+	return strconv.FormatFloat(ns/1e3, 'f', 2, 64)
 }
 
 // uncapped is the rate of uncapped reads by the one of fixed reads.
