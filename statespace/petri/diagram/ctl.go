@@ -86,7 +86,8 @@ func (x *explorer) alongPaths(f *logic.Formula, in symbolic.Node) (symbolic.Node
 	return x.held(x.s.Intersect(where, in))
 }
 
-// exists is the reachable markings from which some path is as an operator says. It is held.
+// exists is the markings from which some path is as an operator says, and some that are not
+// reachable. It is held.
 func (x *explorer) exists(path *logic.Formula) (symbolic.Node, error) {
 	last, err := x.holds(path.Args[len(path.Args)-1], x.all)
 	if err != nil {
@@ -161,7 +162,8 @@ func (x *explorer) until(first, last symbolic.Node) (symbolic.Node, error) {
 	return x.held(x.s.ReachWithin(last, within, x.back))
 }
 
-// before is the reachable markings that have a successor in a set. It is held.
+// before is the markings that have a successor in a set, and some that are not reachable. It is
+// held.
 func (x *explorer) before(n symbolic.Node) (all symbolic.Node, err error) {
 	if all, err = x.held(x.s.Intersect(n, x.looping)); err != nil {
 		return all, err
@@ -171,7 +173,7 @@ func (x *explorer) before(n symbolic.Node) (all symbolic.Node, err error) {
 			return all, err
 		}
 	}
-	return x.replace(all)(x.s.Intersect(all, x.all))
+	return all, nil
 }
 
 // always is the markings from which a path stays within a set until it ends, or for ever. It is

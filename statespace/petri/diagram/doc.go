@@ -8,9 +8,10 @@
 // # What is answered
 //
 // The numbers of states, deadlocks and, where that does not take long, arcs; the most tokens of a
-// place and of a marking; all properties. All answers are exact. There are no levels of a search,
-// so no depth. The answer to a formula has one marking that shows it, and Options.Witness asks for
-// a firing sequence there, which is not always a shortest one.
+// place and of a marking; all properties but formulas of LTL and CTL*. All answers are exact. There
+// are no levels of a search, so no depth. The answer to a formula that does not look along paths
+// has a marking that shows it, and Options.Witness asks for a firing sequence there, which is not
+// always a shortest one.
 //
 // # How
 //
@@ -31,6 +32,11 @@
 // and by union and difference. A comparison that the extremes of places decide needs no filter.
 // Deadlocks are what no transition can fire from. Arcs are counted for each transition over the
 // levels that it extends over, up to a number of steps.
+//
+// A formula of CTL is answered inner operators first, each as the set of markings where it is true
+// (ctl.go): EF and EU by the transitions reversed, within the markings that the path may pass; EG
+// by taking markings out until all that are left have a successor there, or none at all; those of
+// all paths by the markings from which one path is otherwise.
 //
 // A net is live where each part of the graph that nothing leads out of has a marking for each
 // transition. From a marking, the initial one first, follow those that are reachable and do not

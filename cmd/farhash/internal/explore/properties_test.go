@@ -124,9 +124,11 @@ func TestExplorePaths(t *testing.T) {
 	}
 	c := try.Run(t, "explore", path, "--properties", file, "--engine", "symbolic")
 	if c.Code() != cli.ExitUsage || !strings.Contains(c.Errors.String(),
-		"P-1 is not answered symb") {
+		"P-2 is not answered symb") {
 		t.Errorf("exit code %d, %s", c.Code(), &c.Errors)
 	}
+	try.Here(t, "explore", path, "-q", "--engine", "symbolic", "--ctl", "AG EF enabled(End_1)",
+		"--ctl", "E[not deadlock U deadlock]").Has(t, 0, "false", "true")
 }
 
 func TestExplorePropertiesWrong(t *testing.T) {

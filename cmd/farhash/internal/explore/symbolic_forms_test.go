@@ -149,8 +149,9 @@ func TestSymbolicMemory(t *testing.T) {
 // that have no part in it would wait for an answer, and end with exit code 0 without one.
 func TestSymbolicRefusesPaths(t *testing.T) {
 	path := try.File(t, "net.pnml", twoAtATime)
-	file := try.File(t, "paths.xml", `<property-set><property><id>p</id><formula><all-paths><next>
-		<true/></next></all-paths></formula></property></property-set>`)
+	file := try.File(t, "paths.xml", `<property-set><property><id>p</id><formula><all-paths>
+		<globally><finally><deadlock/></finally></globally></all-paths></formula></property>
+		</property-set>`)
 	try.Refused(t, cli.ExitUsage, "--engine symbolic: p is not answered symbolically", "explore",
 		path,
 		"-n", "4", "-q", "--engine", "symbolic", "--properties", file)
