@@ -35,8 +35,8 @@ type Search struct {
 	// property, once each, when a search that runs has the answer. Set it before Run.
 	Answered func(number int, a property.Answer)
 	// Endless has Run search a net that is known to be unbounded, until memory is full or a limit
-	// is reached. Without it, and without properties, that is an [UnboundedError]. Set it before
-	// Run.
+	// is reached. Without it that is an [UnboundedError], where it answers all properties
+	// ([Growing]). Set it before Run.
 	Endless bool
 	// ShowPaths adds to Result.Traces a path for each formula of LTL that is false. Set it before
 	// Run.
@@ -152,6 +152,18 @@ const (
 	thirdWalks  = 1 << 23
 )
 
+// Growing reports whether all properties are sums of tokens that grow without end, as g shows. It
+// is true if there are none.
+func Growing(net *petri.Net, g *randomwalk.Growth, properties []property.Property) bool {
+	gain := g.Gain(net)
+	for _, p := range properties {
+		if p.Kind != property.Bound || p.Sum.Value(gain) <= p.Sum.Constant {
+			return false
+		}
+	}
+	return true
+}
+
 // Growth shows that the net is unbounded. It is nil if that is not known.
 func (s *Search) Growth() *randomwalk.Growth {
 	s.mu.Lock()
@@ -183,7 +195,7 @@ func (s *Search) lookForGrowth(ctx context.Context, p *Packing, guessBits int) e
 		}
 		s.growth, s.walked = g, firings
 	}
-	if s.growth == nil || s.Endless || len(s.properties) > 0 {
+	if s.growth == nil || s.Endless || !Growing(s.net, s.growth, s.properties) {
 		return nil
 	}
 	return &UnboundedError{s.growth}

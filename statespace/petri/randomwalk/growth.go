@@ -50,6 +50,15 @@ func (g *Growth) fire(net *petri.Net) (before, after []int64, err error) {
 	return before, after, nil
 }
 
+// Gain is how many tokens the cycle adds, by place.
+func (g *Growth) Gain(net *petri.Net) []int64 {
+	gain := make([]int64, len(net.Places))
+	for _, t := range g.Cycle {
+		net.Transitions[t].Fire(gain)
+	}
+	return gain
+}
+
 // Growth looks for a growth by random walks with about so many firings, and shortens the one that
 // it finds. It is nil if there is none, and the same each time, unless ctx is done before. A net
 // may be unbounded and have none that such walks find.

@@ -328,7 +328,7 @@ func (f *exploreFlags) search(ctx context.Context, net *petri.Net, opts explore.
 	}
 	var samples report.Samples
 	search := packing.NewSearch(net, properties...)
-	search.Answered, search.Endless = answers.answered, f.endless(properties)
+	search.Answered, search.Endless = answers.answered, f.endless()
 	search.ShowPaths = f.trace == "witness"
 	err := farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		opts := opts
@@ -340,7 +340,7 @@ func (f *exploreFlags) search(ctx context.Context, net *petri.Net, opts explore.
 			answers.show.close()
 		}
 		if unbounded := (*packing.UnboundedError)(nil); errors.As(err, &unbounded) {
-			return f.unbounded(job, newUnbounded(net, unbounded.Growth), pass)
+			return f.unbounded(job, newUnbounded(net, unbounded.Growth, properties), pass)
 		}
 		if err == nil && job.Rank() == 0 {
 			var a answer

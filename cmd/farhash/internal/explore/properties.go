@@ -101,7 +101,8 @@ func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 // propertyAnswer is an answer as it is printed. The fields are named as in --json.
 type propertyAnswer struct {
 	Name string `json:"name"`
-	// Answer is true, false or a number; null where it is unknown.
+	// Answer is true, false or a number, or "+inf" for a sum without a largest value; null where
+	// it is unknown.
 	Answer json.RawMessage `json:"answer"`
 	// AtLeast is the largest value found so far, where a bound is unknown.
 	AtLeast *int64 `json:"atLeast,omitempty"`
@@ -153,7 +154,7 @@ func printProperties(w io.Writer, properties []propertyAnswer) {
 
 // text is an answer as text, and what is to be said about it.
 func (p *propertyAnswer) text() (answer, note string) {
-	answer = string(p.Answer)
+	answer = strings.Trim(string(p.Answer), `"`)
 	switch {
 	case p.AtLeast != nil:
 		answer, note = "unknown", fmt.Sprintf("at least %d", *p.AtLeast)
@@ -177,6 +178,8 @@ func printFormulas(w io.Writer, properties []propertyAnswer, techniques string) 
 		p := &properties[i]
 		text := strings.ToUpper(string(p.Answer)) + " " + techniques
 		switch {
+		case string(p.Answer) == infinite:
+			text = "+inf " + techniques
 		case !p.known():
 			text = "CANNOT_COMPUTE"
 		case p.Structural:

@@ -42,9 +42,10 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, net *petri.Net, mem 
 		if err != nil {
 			return err
 		}
-		if !f.endless(properties) {
-			if g, err := packing.FindGrowth(ctx, net); err == nil && g != nil {
-				a := newUnbounded(net, g)
+		if !f.endless() {
+			g, err := packing.FindGrowth(ctx, net)
+			if err == nil && g != nil && packing.Growing(net, g, properties) {
+				a := newUnbounded(net, g, properties)
 				a.Engine = engineSymbolic
 				return f.unbounded(job, a, f.print)
 			}

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -52,16 +53,24 @@ func (g *growth) String() string {
 	return text
 }
 
-// newUnbounded is the answer for an unbounded net.
-func newUnbounded(net *petri.Net, g *randomwalk.Growth) answer {
-	return answer{Model: net.Name, Places: len(net.Places), Transitions: len(net.Transitions),
+// infinite is the answer to a sum of tokens that has no largest value.
+const infinite = `"+inf"`
+
+// newUnbounded is the answer for an unbounded net, of whose properties all are sums that grow.
+func newUnbounded(net *petri.Net, g *randomwalk.Growth, properties []property.Property) answer {
+	a := answer{Model: net.Name, Places: len(net.Places), Transitions: len(net.Transitions),
 		Engine: engineExplicit, Reason: unboundedReason, Unbounded: newGrowth(net, g)}
+	for _, p := range properties {
+		a.Properties = append(a.Properties, propertyAnswer{Name: p.Name, ByWalk: true,
+			Answer: json.RawMessage(infinite)})
+	}
+	return a
 }
 
 // endless reports whether an unbounded net is searched all the same, because that may answer what
 // is asked for, until memory is full or a limit is reached.
-func (f *exploreFlags) endless(properties []property.Property) bool {
-	return len(properties) > 0 || f.trace != "" || f.extent.Depth > 0 || f.extent.States > 0 ||
+func (f *exploreFlags) endless() bool {
+	return f.trace != "" || f.extent.Depth > 0 || f.extent.States > 0 ||
 		f.coverage || f.html != "" || f.itf != "" || f.export.Path != "" || f.check ||
 		f.checkpoint != "" || f.resume != ""
 }

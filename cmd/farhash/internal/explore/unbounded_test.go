@@ -56,6 +56,24 @@ func TestUnboundedIsSearched(t *testing.T) {
 		"depth                    3", "the net is unbounded: place letters grows by firing post")
 }
 
+// A sum that grows has no largest value. Up to a limit it is searched for.
+func TestUnboundedSum(t *testing.T) {
+	net := mailbox(t)
+	for _, engine := range engines {
+		args := []string{"explore", net, "--engine", engine, "-q"}
+		grows := append(args, "--bound", "2*tokens(letters) + tokens(free)")
+		try.Here(t, grows...).Has(t, cli.ExitUnbounded, "+inf  by a random walk", "UNBOUNDED")
+		try.Here(t, append(grows, "--mcc")...).Has(t, cli.ExitUnbounded, " +inf TECHNIQUES")
+		c := try.Run(t, append(grows, "--json")...)
+		p := try.Object(t, c)["properties"].([]any)
+		if got := p[0].(map[string]any)["answer"]; len(p) != 1 || got != "+inf" {
+			t.Errorf("%s: %v", engine, p)
+		}
+	}
+	args := []string{"explore", net, "-q", "--engine", "explicit", "--max-states", "50", "--bound"}
+	try.Here(t, append(args, "tokens(letters)")...).Has(t, cli.ExitIncomplete, "at least ")
+}
+
 // Long sequences are cut in text.
 func TestGrowthText(t *testing.T) {
 	g := growth{Place: "p", After: strings.Fields(strings.Repeat("a ", 13)), Cycle: []string{"c"}}
