@@ -334,10 +334,12 @@ func (m *Map) get(key, dst []byte, onStack bool) (value []byte, v Version, ok bo
 		value = slices.Grow(dst, size)
 	}
 	value = value[:len(dst)+size]
-	if from := wordOf(it, head); loadsInOrder {
-		copy(value[len(dst):], unsafe.Slice((*byte)(unsafe.Pointer(from)), size))
-	} else {
-		loadBytes(value[len(dst):], unsafe.Slice(from, n-head))
+	switch { // without a value, a pointer to it might point beyond all items
+	case size == 0:
+	case loadsInOrder:
+		copy(value[len(dst):], unsafe.Slice((*byte)(unsafe.Pointer(wordOf(it, head))), size))
+	default:
+		loadBytes(value[len(dst):], unsafe.Slice(wordOf(it, head), n-head))
 	}
 	switch {
 	case atomic.LoadUint64(&line[slot]) != word,
