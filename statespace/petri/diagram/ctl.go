@@ -59,7 +59,7 @@ func (x *explorer) findLoops() (err error) {
 	}
 	var still []symbolic.Transition
 	for i, t := range x.fires {
-		if !slices.Contains(x.number, i) {
+		if _, moves := slices.BinarySearch(x.number, i); !moves {
 			still = append(still, t)
 		}
 	}
@@ -127,7 +127,7 @@ func (x *explorer) forall(path *logic.Formula) (symbolic.Node, error) {
 	case logic.Globally:
 		return not(x.held(x.s.ReachWithin(last, x.all, x.back)))
 	}
-	// The second operand is never true, or neither is before it is.
+	// A path is otherwise if the second operand never becomes true, or if both are false before.
 	first, err := x.holds(path.Args[0], x.all)
 	if err != nil {
 		return symbolic.Empty, err

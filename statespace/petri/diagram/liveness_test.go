@@ -16,11 +16,8 @@ import (
 func after(t *testing.T, net *petri.Net, trace []int) []int64 {
 	t.Helper()
 	m := net.Initial()
-	for _, i := range trace {
-		if !net.Transitions[i].Enabled(m) {
-			t.Fatalf("%+v: %d of %v is not enabled in %v", net, i, trace, m)
-		}
-		net.Transitions[i].Fire(m)
+	if err := net.FireAll(m, trace); err != nil {
+		t.Fatalf("%+v: %v: %v", net, trace, err)
 	}
 	return m
 }
