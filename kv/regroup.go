@@ -51,9 +51,9 @@ type freeItemAt struct {
 	state unitState
 }
 
-// freeRun finds free items beside each other, from a unit on. It stops when they have the units of
-// so many items of a class, or at a unit where no such item begins. length is how many units they
-// have.
+// freeRun finds free items that lie beside each other, from a unit on. It stops at a unit where
+// none begins, or when their units are enough for the items of a class. length is how many units
+// they have.
 func (a *arena) freeRun(unit, end uint64, class, items int) (run []freeItemAt, length uint64) {
 	for unit < end && length < uint64(items)*classUnits(class) {
 		u := a.load(unit)

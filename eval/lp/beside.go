@@ -62,8 +62,8 @@ type workerTimes struct{ lookupNs, readNs float64 }
 // fittedLoad is the load at which the times are fitted.
 const fittedLoad = 0.65
 
-// fitTimes makes the medians of linear probing, one read, and of parallel cuckoo, three, those of
-// LP 5.4.
+// fitTimes finds the two times from two medians of LP 5.4: of linear probing, which posts one read,
+// and of parallel cuckoo hashing, which posts three.
 func (t *trial) fitTimes(table *record.Table) workerTimes {
 	lacking := func(of impl) (ns, reads float64) {
 		c := latencyCase(of, fittedLoad)

@@ -86,8 +86,8 @@ func (p *parser) qualifyFirst() {
 	}
 }
 
-// enterPlace adds a place of a component and returns its index: that of the shared one if it is
-// shared.
+// enterPlace adds a place of a component, unless it is a shared one that the net has already. It
+// returns the index of the place.
 func (p *parser) enterPlace(n Place, marked bool) (int32, error) {
 	n.Name = cmp.Or(n.Name, n.ID)
 	if i, ok := p.places[n.Name]; ok {

@@ -2,7 +2,7 @@
  * followed by MPI_Win_flush: what the cache is compared with. The argument -m chooses one:
  *
  *   coarse     MPI_Win_lock locks all buckets of the target: shared to read, exclusive to write
- *   fine       a word in front of each bucket is its lock, of which a rank has one at a time
+ *   fine       a word in front of each bucket is its lock; a rank holds one at a time
  *   lock-free  a checksum in each bucket
  *
  * The rank is the hash modulo the ranks; the candidates are the windows of n bytes of the hash,

@@ -65,7 +65,8 @@ func (c *cuckoo) choose(to []uint64, word, except uint64) []uint64 {
 // none is no slot.
 const none = ^uint64(0)
 
-// room requests a bucket, looks for a word and counts the empty slots, of which free is the first.
+// room requests a bucket. It reports whether the word is there, how many slots are empty, and the
+// first empty one.
 func (c *cuckoo) room(bucket, word uint64) (found bool, n int, free uint64) {
 	for i, is := range c.get(bucket, c.slots) {
 		found = found || is == word
@@ -229,7 +230,7 @@ func (c *cuckoo) trace(all []move, last int) {
 	}
 }
 
-// Check finds words that are there twice or in a bucket that is none of theirs.
+// Check finds a word that is there twice, or in a bucket that is not one of its own.
 func (c *cuckoo) Check() error {
 	return checkOnce(c.words, func(at int, word uint64) bool {
 		c.mine = c.choose(c.mine[:0], word, none)

@@ -227,8 +227,8 @@ func law(t *testing.T, load float64, chunk int) (chunks float64) {
 	return chunks
 }
 
-// TestOneTrip: finds of hopscotch and cuckoo take one round trip, and their inserts as many as
-// their gets and moves say.
+// TestOneTrip: hopscotch and cuckoo find a word in one round trip. An insert takes as many as its
+// gets and moves say.
 func TestOneTrip(t *testing.T) {
 	const load = .85
 	for _, c := range []struct {

@@ -275,7 +275,7 @@ func (p *parser) until() (*logic.Formula, error) {
 // pathOperators are those before a formula.
 var pathOperators = map[string]logic.Op{"X": logic.Next, "F": logic.Finally, "G": logic.Globally}
 
-// quantifiers say of which paths a formula of a path is to be true.
+// quantifiers say whether a formula has to be true of all paths or of one.
 var quantifiers = map[byte]logic.Op{'A': logic.Forall, 'E': logic.Exists}
 
 // mayLook refuses the operator of paths at hand where the formula must not look along paths.

@@ -59,9 +59,9 @@ func (g *Growth) Gain(net *petri.Net) []int64 {
 	return gain
 }
 
-// Growth looks for a growth by random walks with about so many firings, and shortens the one that
-// it finds. It is nil if there is none, and the same each time, unless ctx is done before. A net
-// may be unbounded and have none that such walks find.
+// Growth spends about so many firings on random walks that look for a growth, and shortens the one
+// that it finds. It is nil if there is none, and the same each time, unless ctx is done before. A
+// net may be unbounded and have none that such walks find.
 //
 // A walk goes on at random from the initial marking, and then among a few transitions that are near
 // to each other: in other parts of the net nothing changes then, and need not come back to where it

@@ -38,7 +38,7 @@ func TestExitCodeOfFalse(t *testing.T) {
 	}
 }
 
-// What is false counts also if other answers are not known, and an exit code needs a question.
+// One false answer is enough, even if others are unknown. Without a question the flag is refused.
 func TestExitCodeOfIncomplete(t *testing.T) {
 	net := try.Net(t, "philosophers", 6)
 	args := []string{"explore", net, "--engine", "explicit", "-q", "--walk", "0", "--max-depth",
