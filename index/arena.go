@@ -7,6 +7,7 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/readsize"
+	"github.com/farhash/farhash/rma"
 )
 
 // A slot of a hybrid table has, after its signature and displacement:
@@ -89,25 +90,29 @@ func (s *tally) longer(n int) (records, words uint64) {
 	return records, words
 }
 
-// best is the longest record that a slot is to have, for the most lookups in a second on the
-// machine of LP, where every record is looked up equally often (LP 5.7). A byte more in the slots
-// costs each lookup as many bytes as it reads slots. A record in the heap costs a message, and its
-// own bytes.
-func (s *tally) best(load float64) (int, error) {
+// best is the longest record that a slot is to have, for the most lookups in a second, where every
+// record is looked up equally often (LP 5.7). A byte more in the slots costs each lookup as many
+// bytes as it reads slots. A record in the heap costs a message, and its own bytes. Where gets have
+// no cost, it is for the machine of LP.
+func (s *tally) best(load float64, costs rma.GetCosts) (int, error) {
 	const slot = 16 // how many slots are read hardly depends on their size
 	load = min(max(load, 0.01), readsize.MaxLoad)
-	c := readsize.Config{Machine: readsize.EDR(), SlotBytes: slot}
-	sizes, err := readsize.NewSizes(c, load)
+	c := readsize.Config{Machine: core.InFlight(costs), SlotBytes: slot}
+	messageNs := c.LatencyNs
+	if costs == (rma.GetCosts{}) {
+		messageNs = 1e9 / c.MessagesPerSecond
+	}
+	sizes, err := c.Ordered(load)
 	laws, err2 := readsize.NewLaws(load)
 	if err := errors.Join(err, err2); err != nil {
 		return 0, err
 	}
 	all, _ := s.longer(-1)
-	byteNs := c.ByteNs * c.Cost(laws.OrderedPresent, sizes.Ordered...).Bytes / slot * float64(all)
+	byteNs := c.ByteNs * c.Cost(laws.OrderedPresent, sizes...).Bytes / slot * float64(all)
 	least, best := math.Inf(1), leastOffsetBytes
 	for n := leastOffsetBytes; n <= longestChosen; n++ {
 		records, words := s.longer(n)
-		ns := byteNs*float64(n) + float64(records)/c.MessagesPerSecond*1e9 +
+		ns := byteNs*float64(n) + float64(records)*messageNs +
 			c.ByteNs*8*float64(words)
 		if ns < least {
 			least, best = ns, n
@@ -130,7 +135,7 @@ func (b *builder) divide(ctx context.Context) error {
 	}
 	best := t.InlineBytes
 	if best == 0 {
-		best, err = sum.best(t.Load)
+		best, err = sum.best(t.Load, t.costs)
 	}
 	// All take what rank 0 has chosen: processors differ in how they round.
 	all, err = core.Gather(ctx, t.job, "index: records in slots", []uint64{uint64(best)}, err)

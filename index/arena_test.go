@@ -184,7 +184,7 @@ func TestBest(t *testing.T) {
 		{of(16, 70, 100, 30), 0.5, 16},
 		{of(16, 70, 100, 30), 0.95, leastOffsetBytes},
 	} {
-		if got, err := c.sizes.best(c.load); err != nil || got != c.want {
+		if got, err := c.sizes.best(c.load, rma.GetCosts{}); err != nil || got != c.want {
 			t.Errorf("load %v: %d bytes, want %d: %v", c.load, got, c.want, err)
 		}
 	}

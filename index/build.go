@@ -33,6 +33,9 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 	}
 	t := (&description{Config: cfg, Segments: make([]segment, job.Size())}).table(job)
 	b := builder{store: store, t: t}
+	if t.costs, err = core.GetCosts(ctx, job); err != nil {
+		return nil, errors.Join(fmt.Errorf("index: %w", err), store.release())
+	}
 	if err = errors.Join(b.build(ctx), store.release()); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
@@ -41,7 +44,8 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 	// No rank continues before all have what they need to begin.
 	if err = rma.AllSucceeded(ctx, job, "index: opening", err); err == nil {
 		err = t.batches.Open(ctx, job, t.window, core.Config{Access: cfg.Access,
-			Messages: messagesOfLookup, Answer: x.answer, Closed: errClosed})
+			Messages: messagesOfLookup, Costs: rma.AccessCosts{GetCosts: t.costs},
+			Answer: x.answer, Closed: errClosed})
 		err = rma.AllSucceeded(ctx, job, "index: opening", err)
 	}
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -151,8 +150,9 @@ func (c *Config) complete() error {
 
 // Lookups says how a Reader looks keys up. It may differ between ranks.
 type Lookups struct {
-	// Machine is what the network costs; the zero one is readsize.EDR, the machine of LP.
-	Machine readsize.Machine
+	// Costs are what gets of the memory of another rank cost; how much is read at once depends on
+	// them. Zero costs are measured, in up to 20 ms.
+	Costs rma.GetCosts
 	// GuideBytes is the most that a rank keeps of the borders of all ranks: a byte for each 32
 	// slots. With them a search is over with its first read; where they are more, it decides
 	// again after each read. 0 means DefaultGuideBytes, and below 0 none are kept.
@@ -182,8 +182,8 @@ func (l *Lookups) complete() error {
 	if l.Depth < 0 || l.Depth > 1<<16 {
 		return fmt.Errorf("index: Depth must be 0 to 65536, not %d", l.Depth)
 	}
-	if l.Machine == (readsize.Machine{}) {
-		l.Machine = readsize.EDR()
+	if c := l.Costs; !(c.Ns >= 0 && c.ByteNs >= 0 && c.EachNs >= 0 && c.EachByteNs >= 0) {
+		return fmt.Errorf("index: Costs must not be negative, and are %+v", c)
 	}
 	if l.Depth == 0 {
 		l.Depth = DefaultDepth

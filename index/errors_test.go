@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -267,7 +266,7 @@ func TestRefusedLookups(t *testing.T) {
 		want string
 	}{
 		{Lookups{Depth: -1}, "Depth must be"},
-		{Lookups{OneSided: true, Machine: readsize.Machine{ByteNs: -1}}, "ns of a byte"},
+		{Lookups{OneSided: true, Costs: rma.GetCosts{Ns: 1, ByteNs: -1}}, "negative"},
 	} {
 		_, err := x.NewReader(c.l)
 		says(t, err, c.want)

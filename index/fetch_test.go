@@ -39,7 +39,7 @@ func heapRoundTrips(t *testing.T, cfg Config, copies int) {
 	m := modelOf(all)
 	keys := m.keys(rng)
 	must(t, withIndex(engines[1], 2, cfg, all, func(x *Index) error {
-		r, err := x.NewReader(Lookups{Depth: 8, OneSided: true})
+		r, err := x.NewReader(Lookups{Depth: 8, OneSided: true, Costs: lpCosts()})
 		if err != nil {
 			return err
 		}

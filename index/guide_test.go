@@ -158,7 +158,7 @@ func TestSkew(t *testing.T) {
 		cfg := Config{KeySize: 4, ValueSize: 4, Load: 0.8}
 		x, err := Build(context.Background(), job, cfg, all)
 		must(t, err)
-		r, err := x.NewReader(Lookups{OneSided: true})
+		r, err := x.NewReader(Lookups{OneSided: true, Costs: lpCosts()})
 		must(t, err)
 		matches := 0
 		must(t, r.LookupBatch(keys, func(int, Value) { matches++ }))

@@ -27,7 +27,8 @@ type Reader struct {
 	direct   bool
 	quick    quick
 	inFile   quick   // of a table in a file that is mapped, else nil; quick does nothing then
-	sizes    []int   // of reads in slots, one after the other; the last one is repeated
+	alone    []int   // sizes of the reads of a single lookup, in slots; the last one is repeated
+	many     []int   // of the reads of each lookup of a batch, likewise
 	maxSlots int     // of a read
 	guides   []guide // by rank; nil: there are none
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/readsize"
+	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
 
@@ -46,9 +47,17 @@ func sample(n, count int, seed uint32) []byte {
 	return keys
 }
 
+// lpCosts are what a get costs by the model of LP 3.2, alone or not.
+func lpCosts() rma.GetCosts {
+	m := readsize.EDR()
+	lineNs := m.LatencyNs + 64*m.ByteNs
+	return rma.GetCosts{Ns: lineNs, ByteNs: m.ByteNs, EachNs: lineNs, EachByteNs: m.ByteNs}
+}
+
 // counted looks up a sample of present keys in some way, through queues.
 func counted(x *Index, l Lookups, keys []byte) (readsize.Cost, error) {
-	l.OneSided = true
+	m := readsize.EDR()
+	l.OneSided, l.Costs = true, lpCosts()
 	r, err := x.NewReader(l)
 	if err != nil {
 		return readsize.Cost{}, err
@@ -63,7 +72,6 @@ func counted(x *Index, l Lookups, keys []byte) (readsize.Cost, error) {
 			matches, s)
 	}
 	requests, _, bytes := s.PerLookup()
-	m := readsize.EDR()
 	ns := requests*m.LatencyNs + bytes*m.ByteNs
 	return readsize.Cost{Requests: requests, Bytes: bytes, Ns: ns}, r.Close()
 }
@@ -146,4 +154,31 @@ func skipSlow(t *testing.T) {
 	if slow {
 		t.Skip("it takes long under the race detector, and has no races")
 	}
+}
+
+// A lookup that waits alone reads by other costs than one of many.
+func TestReadsGoByCosts(t *testing.T) {
+	job := local.Single()
+	defer job.Close()
+	const n = 1 << 14
+	x, err := Build(context.Background(), job, Config{KeySize: 4, ValueSize: 4, Load: .9},
+		words8(n, 1))
+	must(t, err)
+	r, err := x.NewReader(Lookups{OneSided: true, GuideBytes: -1,
+		Costs: rma.GetCosts{Ns: 1e6, ByteNs: 1, EachNs: 65, EachByteNs: 1}})
+	must(t, err)
+	keys := sample(n, 1000, 1)
+	must(t, r.LookupBatch(keys, func(int, Value) {}))
+	s := r.Stats()
+	batch, _, _ := s.PerLookup()
+	for i := range 1000 {
+		_, _, err := r.Get(keys[4*i:4*i+4], nil)
+		must(t, err)
+	}
+	s = r.Stats()
+	both, _, _ := s.PerLookup()
+	if alone := 2*both - batch; alone > 1.05 || batch < 1.2 {
+		t.Errorf("%.2f requests in a batch, %.2f alone", batch, alone)
+	}
+	must(t, r.Close(), x.Close())
 }

@@ -29,9 +29,10 @@ type table struct {
 	job     rma.Job
 	window  rma.Window
 	batches core.Batches
-	flat    []uint64 // all segments in order; nil where only queues reach some
-	numbers numbers  // for searches of keys that are numbers
-	far     far      // for searches of records in a heap
+	costs   rma.GetCosts // zero: not measured
+	flat    []uint64     // all segments in order; nil where only queues reach some
+	numbers numbers      // for searches of keys that are numbers
+	far     far          // for searches of records in a heap
 
 	description
 	form      form

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/farhash/farhash/internal/core"
@@ -53,6 +54,7 @@ type session struct {
 	pool   bufferPool
 	slots  core.Slots
 	batch  *batch // that is looked up
+	sizes  []int  // of the reads of each lookup
 	failed error  // the first one of its lookups
 	single single
 }
@@ -101,7 +103,10 @@ func (r *Reader) session() (*session, error) {
 
 // run looks keys up. failed is the first error of a lookup.
 func (s *session) run(b *batch, at []int) (failed, err error) {
-	s.batch, s.failed = b, nil
+	s.batch, s.failed, s.sizes = b, nil, b.r.many
+	if b.len() == 1 || len(at) == 1 {
+		s.sizes = b.r.alone
+	}
 	err = s.slots.Drive(context.Background(), s.Queue, b.len(), at, len(s.ops), s)
 	failed = s.failed
 	s.batch, s.failed = nil, nil
@@ -111,6 +116,7 @@ func (s *session) run(b *batch, at []int) (failed, err error) {
 // Start prepares a machine for a key.
 func (s *session) Start(machine, i int) rma.Op {
 	o := &s.ops[machine]
+	o.sizes = s.sizes
 	o.start(i, s.batch)
 	return o
 }
@@ -122,18 +128,31 @@ func (s *session) Finish(machine, _ int) {
 	}
 }
 
-// choose finds the sizes of reads.
-func (r *Reader) choose() error {
-	t := r.t
-	c := readsize.Config{Machine: r.cfg.Machine, SlotBytes: t.slotBytes,
-		MaxSlots: maxReadBytes / t.slotBytes}
-	load := float64(t.Records) / (float64(t.Homes) * float64(t.ranks))
-	s, err := readsize.NewSizes(c, min(max(load, 0.01), readsize.MaxLoad))
-	if err != nil {
-		return err
+// choose finds the sizes of reads: for a lookup that waits alone by the time of its gets, for one
+// of many by how long its gets keep the others from theirs.
+func (r *Reader) choose() (err error) {
+	t, costs := r.t, r.cfg.Costs
+	if costs == (rma.GetCosts{}) {
+		costs = t.costs
 	}
-	r.sizes = s.Ordered
-	r.maxSlots = max(slices.Max(r.sizes), longReadBytes/t.slotBytes)
+	if costs == (rma.GetCosts{}) {
+		next := (t.job.Rank() + 1) % t.job.Size()
+		if costs, err = core.MeasureGets(context.Background(), t.job, t.window, next); err != nil {
+			return fmt.Errorf("index: measuring gets: %w", err)
+		}
+	}
+	load := float64(t.Records) / (float64(t.Homes) * float64(t.ranks))
+	load = min(max(load, 0.01), readsize.MaxLoad)
+	c := readsize.Config{SlotBytes: t.slotBytes, MaxSlots: maxReadBytes / t.slotBytes}
+	c.Machine = core.Alone(costs)
+	r.alone, err = c.Ordered(load)
+	c.Machine = core.InFlight(costs)
+	many, err2 := c.Ordered(load)
+	if err := errors.Join(err, err2); err != nil {
+		return fmt.Errorf("index: gets that cost %+v: %w", costs, err)
+	}
+	r.many = many
+	r.maxSlots = max(slices.Max(r.alone), slices.Max(r.many), longReadBytes/t.slotBytes)
 	return nil
 }
 
@@ -146,11 +165,12 @@ type op struct {
 	counts *Counts // of the batch
 	err    error
 
-	at    int  // the next slot
-	bound int  // the slot from which on there is nothing to find
-	exact bool // slots up to the bound are all needed
-	over  bool // no more slots are to be asked for
-	asked int  // gets of slots so far
+	sizes []int // of reads in slots; the last one is repeated
+	at    int   // the next slot
+	bound int   // the slot from which on there is nothing to find
+	exact bool  // slots up to the bound are all needed
+	over  bool  // no more slots are to be asked for
+	asked int   // gets of slots so far
 
 	flights []rma.Handle
 	in      rma.Buf
@@ -284,8 +304,8 @@ func (o *op) askSlots(q rma.Queue) {
 
 // size is how many slots the next read has.
 func (r *Reader) size(o *op) int {
-	last := len(r.sizes) - 1
-	n := r.sizes[min(o.asked, last)]
+	last := len(o.sizes) - 1
+	n := o.sizes[min(o.asked, last)]
 	if o.asked > last {
 		n <<= min(o.asked-last, 16) // a search that long is through many records of one key
 	}

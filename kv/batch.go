@@ -63,7 +63,7 @@ func (m *Map) openBatches(ctx context.Context) error {
 	}
 	err := m.batches.Open(ctx, m.job, m.slots, core.Config{Access: m.cfg.Access,
 		Messages: messages, Answer: m.answer, Closed: errClosed})
-	m.getNs.Store(int64(m.batches.Access().Costs.GetNs))
+	m.getNs.Store(int64(m.batches.Access().Costs.Ns))
 	if m.batches.Ships() {
 		m.together.Store(true)
 	}

@@ -34,7 +34,8 @@ func TestAccessCheck(t *testing.T) {
 
 // A choice says what is done, and why.
 func TestAccessChoice(t *testing.T) {
-	costs := rma.AccessCosts{GetNs: 23456, GetEachNs: 6000, RequestNs: 60000, WordNs: 2.5}
+	costs := rma.AccessCosts{GetCosts: rma.GetCosts{Ns: 23456, EachNs: 6000},
+		RequestNs: 60000, WordNs: 2.5}
 	const why = ": a get takes 23.5 us and each of many 6.00 us, " +
 		"a request 60.0 us and 2.50 ns a word"
 	unasked := costs

@@ -5,11 +5,22 @@ import (
 	"math"
 )
 
+// GetCosts are what gets of the memory of another rank cost: how much a table reads at once depends
+// on them (LP 3.2 and 3.5). A job that implements [Priced] says them; of others they are measured.
+type GetCosts struct {
+	Ns         float64 // from the post of a get of a line, 64 bytes, to its end, alone
+	ByteNs     float64 // more for each byte beyond the line: LP's alpha
+	EachNs     float64 // time for each of many gets of a line that are in flight
+	EachByteNs float64 // more for each byte beyond the line of these
+}
+
+// Priced is a job whose time is not the clock's, such as one of rma/sim.
+type Priced interface{ GetCosts() GetCosts }
+
 // AccessCosts are what messages to another rank cost, as measured when a table was made: the least
 // of several times, as all ranks measure at once and disturb each other.
 type AccessCosts struct {
-	GetNs     float64 // from the post of a get of a line to its end, alone
-	GetEachNs float64 // time for each of many of them that are in flight
+	GetCosts
 	RequestNs float64 // from the post of an empty request to its answer; 0: there was none
 	WordNs    float64 // more for each word of a request and of its answer
 }
@@ -37,7 +48,7 @@ func (c AccessChoice) String() string {
 		return "one-sided: another rank has ended during the measurement"
 	}
 	why := fmt.Sprintf("a get takes %.1f us and each of many %.2f us, a request %.1f us and "+
-		"%.2f ns a word", c.Costs.GetNs/1e3, c.Costs.GetEachNs/1e3, c.Costs.RequestNs/1e3,
+		"%.2f ns a word", c.Costs.Ns/1e3, c.Costs.EachNs/1e3, c.Costs.RequestNs/1e3,
 		c.Costs.WordNs)
 	if c.MinBatch == math.MaxInt {
 		return "one-sided: " + why

@@ -8,6 +8,7 @@ import (
 
 	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/internal/variant"
+	"github.com/farhash/farhash/rma"
 )
 
 // autoLoads are where Auto is compared with fixed C.
@@ -108,9 +109,31 @@ func TestAutoSeesTheLoad(t *testing.T) {
 	}
 	for rank, s := range sets {
 		load := s.oldest.Load().auto.lastLoad
-		t.Logf("rank %d sees load %.3f and takes C=%d", rank, load, s.auto.chunk.Load())
+		t.Logf("rank %d sees load %.3f and takes C=%d", rank, load, s.auto.chunk(false))
 		if want := 0.85; math.Abs(load-want) > 0.04 {
 			t.Errorf("rank %d believes in load %.3f instead of %.2f", rank, load, want)
 		}
+	}
+}
+
+// A rank takes a longer C where gets are dear, and a shorter one where bytes are; and that of a
+// search that waits alone goes by other costs than that of one of many.
+func TestAutoGoesByCosts(t *testing.T) {
+	chunks := func(c rma.GetCosts) (many, alone uint64) {
+		a := newAuto()
+		must(t, a.price(c))
+		for range 2 * autoBlock {
+			a.addSample(10, 8)
+		}
+		return a.chunk(false), a.chunk(true)
+	}
+	dear := rma.GetCosts{Ns: 50_000, ByteNs: .1, EachNs: 500, EachByteNs: 1}
+	many, alone := chunks(dear)
+	if many >= alone || many > 32 || alone < 100 {
+		t.Errorf("C is %d of many and %d alone", many, alone)
+	}
+	many, alone = chunks(rma.GetCosts{Ns: 100, ByteNs: 1, EachNs: 50_000, EachByteNs: .1})
+	if alone >= many {
+		t.Errorf("C is %d of many and %d alone", many, alone)
 	}
 }

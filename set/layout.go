@@ -153,9 +153,27 @@ func (sp *space) open(ctx context.Context, old *space) error {
 		cfg.Messages = 2.5 // an element as well
 	}
 	if old != nil {
-		cfg.Like = &old.batches
+		cfg.Costs = old.batches.Access().Costs
+	}
+	if err := sp.price(ctx, old, &cfg.Costs.GetCosts); err != nil {
+		return err
 	}
 	return sp.batches.Open(ctx, sp.job, sp.marks.window, cfg)
+}
+
+// price finds out what gets cost, where the set chooses C by that. Collective.
+func (sp *space) price(ctx context.Context, old *space, costs *rma.GetCosts) (err error) {
+	switch {
+	case sp.auto == nil:
+		return nil
+	case old != nil:
+		*costs = old.auto.costs
+	default:
+		if *costs, err = core.GetCosts(ctx, sp.job); err != nil {
+			return fmt.Errorf("set: %w", err)
+		}
+	}
+	return sp.auto.price(*costs)
 }
 
 // close gives back queues and buckets. A later call goes to the pool of sessions

@@ -3,6 +3,7 @@ package set
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,7 @@ type session struct {
 	held   heldSlots // free slots for the elements of the batch
 
 	batch  *batch // in progress
+	alone  bool   // it is one operation
 	single batch  // of one item, kept so that a single call allocates nothing
 }
 
@@ -86,6 +88,7 @@ func (s *session) Close() error { return s.q.Close() }
 // error the session is not to be used again.
 func (s *session) run(b *batch, at []int) error {
 	s.batch, s.held = b, heldSlots{arenas: b.t.arenas, needed: len(b.results)}
+	s.alone = len(b.results) == 1 || len(at) == 1
 	before := *s.q.Stats()
 	var machines core.Machines = s
 	if b.begins != nil && b.insert {
@@ -109,6 +112,7 @@ func (s *session) run(b *batch, at []int) error {
 
 // Start starts a machine.
 func (s *session) Start(machine, i int) rma.Op {
+	s.probes[machine].alone = s.alone
 	s.probes[machine].start(s.batch, i)
 	return &s.probes[machine]
 }
@@ -198,6 +202,7 @@ type probe struct {
 	size   uint64 // C of this search
 	number uint64 // of the chunk examined
 	next   int    // bucket in it to examine
+	alone  bool   // no other search is in flight
 	sample bool   // report the load of the first chunk to auto
 	taken  uint64 // occupied buckets in it
 	phase  phase
@@ -264,7 +269,7 @@ func (p *probe) start(b *batch, i int) {
 func (p *probe) enter(t *table) {
 	p.t, p.home, p.phase, p.size, p.sample = t, t.home(p.hash), phaseStart, t.chunk, false
 	if t.auto != nil {
-		p.size, p.sample = min(t.auto.chunk.Load(), t.chunk), t.auto.sample()
+		p.size, p.sample = min(t.auto.chunk(p.alone), t.chunk), t.auto.sample()
 	}
 }
 
@@ -528,24 +533,16 @@ const (
 	autoBlock    = 64
 )
 
-// autoPlan has C for each load. The cost of bytes beside a round trip is as on
-// LP's network: 16 KiB cost as much as one. It is of the same order on others.
-var autoPlan = sync.OnceValue(func() *readsize.Plan {
-	plan, err := readsize.NewPlan(readsize.Config{Machine: readsize.EDR(), SlotBytes: 8,
-		MaxSlots: maxAutoChunk})
-	if err != nil {
-		panic(err) // the configuration is constant
-	}
-	return plan
-})
-
 // auto chooses C for the searches of one rank: the C for which round trips times the cost of one is
-// least. It estimates the load without messages: a
-// search for something that is not in the set begins at every home with the same
-// probability, so the share of occupied buckets in its first chunk is the load on average.
+// least, as gets cost here. A search that waits alone pays for the time of its gets, one of many
+// for how long these keep the others from theirs; so each of the two has a C. It estimates the load
+// without messages: a search for something that is not in the set begins at every home with the
+// same probability, so the share of occupied buckets in its first chunk is the load on average.
 type auto struct {
-	chunk    atomic.Uint64 // C
-	searches atomic.Uint64 // searches begun
+	costs    rma.GetCosts // zero: not known
+	plans    [2]*readsize.Plan
+	chunks   [2]atomic.Uint64 // C: of many, and alone
+	searches atomic.Uint64    // searches begun
 
 	mu       sync.Mutex
 	sampled  int     // chunks in this block
@@ -556,8 +553,35 @@ type auto struct {
 
 func newAuto() *auto {
 	a := &auto{lastLoad: -1}
-	a.chunk.Store(defaultChunk)
+	for i := range a.chunks {
+		a.chunks[i].Store(defaultChunk)
+	}
+	if err := a.price(rma.GetCosts{}); err != nil {
+		panic(err) // LP's machine is one
+	}
 	return a
+}
+
+// price has the plans go by the costs of gets; those of LP's machine where they are zero.
+func (a *auto) price(costs rma.GetCosts) error {
+	a.costs = costs
+	for i, m := range []readsize.Machine{core.InFlight(costs), core.Alone(costs)} {
+		var err error
+		a.plans[i], err = readsize.NewPlan(readsize.Config{Machine: m, SlotBytes: 8,
+			MaxSlots: maxAutoChunk})
+		if err != nil {
+			return fmt.Errorf("set: gets that cost %+v: %w", costs, err)
+		}
+	}
+	return nil
+}
+
+// chunk is the C of a search.
+func (a *auto) chunk(alone bool) uint64 {
+	if alone {
+		return a.chunks[1].Load()
+	}
+	return a.chunks[0].Load()
 }
 
 // sample reports whether a search is one to be sampled.
@@ -578,6 +602,8 @@ func (a *auto) addSample(buckets, taken uint64) {
 	if a.lastLoad < 0 {
 		a.lastLoad = load
 	}
-	a.chunk.Store(uint64(autoPlan().Chunk((load + a.lastLoad) / 2)))
+	for i, plan := range a.plans {
+		a.chunks[i].Store(uint64(plan.Chunk((load + a.lastLoad) / 2)))
+	}
 	a.lastLoad, a.sampled, a.buckets, a.taken = load, 0, 0, 0
 }

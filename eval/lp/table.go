@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/index"
+	"github.com/farhash/farhash/internal/readsize"
 	"github.com/farhash/farhash/rma"
 
 	"github.com/farhash/farhash/eval/lp/baseline"
@@ -74,12 +75,19 @@ type indexTable struct{ *index.Index }
 func (t indexTable) bytes() uint64 { return t.Info().SegmentBytes }
 
 func (t indexTable) reader(l lookups) (reader, error) {
-	to := index.Lookups{Depth: l.depth, OneSided: !l.impl.kind().direct}
+	to := index.Lookups{Depth: l.depth, OneSided: !l.impl.kind().direct, Costs: lpCosts()}
 	if l.impl == orderedAdaptive {
 		to.GuideBytes = -1
 	}
 	r, err := t.NewReader(to)
 	return indexReader{r}, err
+}
+
+// lpCosts are what a get costs by the model of LP 3.2, alone or not.
+func lpCosts() rma.GetCosts {
+	m := readsize.EDR()
+	lineNs := m.LatencyNs + 64*m.ByteNs
+	return rma.GetCosts{Ns: lineNs, ByteNs: m.ByteNs, EachNs: lineNs, EachByteNs: m.ByteNs}
 }
 
 type indexReader struct{ *index.Reader }

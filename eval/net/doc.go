@@ -27,6 +27,8 @@
 // Probing compares two-sided linear probing with one-sided cuckoo hashing by load (LP 7): lookups
 // of keys that are there, in an index and in LP's own tables.
 //
+// Reads compares how long the reads of tables are with the best lengths by trial (LP 3.5).
+//
 // Scale and Loss simulate clusters: many ranks, and a slow network that loses messages.
 //
 // On one machine the hosts share its processors: with two cores and two ranks on each host
@@ -37,5 +39,5 @@ import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment {
-	return []*experiment.Experiment{Hosts(), Probing(), Scale(), Loss()}
+	return []*experiment.Experiment{Hosts(), Probing(), Reads(), Scale(), Loss()}
 }

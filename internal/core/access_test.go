@@ -25,13 +25,13 @@ func TestAuto(t *testing.T) {
 		}
 		choice := first.Access()
 		c := choice.Costs
-		if c.GetNs <= 0 || c.GetEachNs <= 0 || c.RequestNs <= 0 || c.WordNs < 0 {
+		if c.Ns <= 0 || c.EachNs <= 0 || c.RequestNs <= 0 || c.WordNs < 0 {
 			return fmt.Errorf("measured %+v", c)
 		}
 		if choice.MinBatch < 1 || !strings.Contains(choice.String(), "a get") {
 			return fmt.Errorf("%v is not what it does", choice)
 		}
-		cfg.Like = &first
+		cfg.Costs = choice.Costs
 		other, err := job.NewWindow(ctx, rma.Spec{Name: "other", Words: 1})
 		if err != nil {
 			return err

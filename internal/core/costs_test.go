@@ -8,6 +8,11 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
+func costsOf(getNs, eachNs, requestNs, wordNs float64) rma.AccessCosts {
+	return rma.AccessCosts{GetCosts: rma.GetCosts{Ns: getNs, EachNs: eachNs},
+		RequestNs: requestNs, WordNs: wordNs}
+}
+
 // Where messages are dear few operations are worth a request; where they are cheap, none are.
 func TestLeast(t *testing.T) {
 	for _, c := range []struct {
@@ -16,12 +21,9 @@ func TestLeast(t *testing.T) {
 		trips     float64
 		low, high int
 	}{
-		{"TCP", rma.AccessCosts{GetNs: 23e3, GetEachNs: 6e3, RequestNs: 60e3, WordNs: 2}, 1.5, 2,
-			10},
-		{"InfiniBand", rma.AccessCosts{GetNs: 2e3, GetEachNs: 50, RequestNs: 12e3, WordNs: .4}, 1.5,
-			math.MaxInt, math.MaxInt},
-		{"requests as quick as gets",
-			rma.AccessCosts{GetNs: 20e3, GetEachNs: 5e3, RequestNs: 20e3}, 2, 1, 1},
+		{"TCP", costsOf(23e3, 6e3, 60e3, 2), 1.5, 2, 10},
+		{"InfiniBand", costsOf(2e3, 50, 12e3, .4), 1.5, math.MaxInt, math.MaxInt},
+		{"requests as quick as gets", costsOf(20e3, 5e3, 20e3, 0), 2, 1, 1},
 	} {
 		if n := least(c.costs, c.trips); n < c.low || n > c.high {
 			t.Errorf("%s: shipped from %d operations on", c.name, n)

@@ -16,9 +16,8 @@ type Config struct {
 	Messages float64
 	// Answer runs operations that other ranks ship to this one.
 	Answer Answerer
-	// Like are the batches of another window of the same job, whose measurements hold here;
-	// nil: none.
-	Like *Batches
+	// Costs are what is known of the costs of messages; those that are zero are measured.
+	Costs rma.AccessCosts
 	// Closed is the error of Run after Close.
 	Closed error
 }
@@ -67,7 +66,7 @@ func (b *Batches) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Confi
 	})
 	err := job.Barrier(ctx) // now all have a handler
 	if err == nil {
-		err = l.choose(ctx, b.remote(w.Rank()), cfg)
+		err = l.choose(ctx, b.Far(w.Rank(), b.ranks), cfg)
 	}
 	if err != nil {
 		return errors.Join(err, b.Close())
@@ -84,28 +83,14 @@ func (l *line) choose(ctx context.Context, remote int, cfg Config) error {
 		l.choice.MinBatch = 1
 	case cfg.Access == rma.OneSided || remote < 0:
 		l.choice.MinBatch = math.MaxInt
-	case cfg.Like != nil && cfg.Like.Access().Costs != (rma.AccessCosts{}):
-		l.choice.Costs = cfg.Like.Access().Costs
-		l.choice.MinBatch = least(l.choice.Costs, cfg.Messages)
 	default:
-		costs, err := l.measure(ctx, remote)
+		costs, err := l.measure(ctx, remote, cfg.Costs)
 		if err != nil {
 			return fmt.Errorf("ship: measuring whether to ship batches: %w", err)
 		}
 		l.choice.Costs, l.choice.MinBatch = costs, least(costs, cfg.Messages)
 	}
 	return nil
-}
-
-// remote is a rank whose memory this process cannot address, the next one after self; -1 if there
-// is none.
-func (b *Batches) remote(self int) int {
-	for i := 1; i < b.ranks; i++ {
-		if rank := (self + i) % b.ranks; b.At(rank) == nil {
-			return rank
-		}
-	}
-	return -1
 }
 
 // Access is how batches reach memory that this process cannot address, and why.

@@ -93,6 +93,17 @@ func (r *Regions) Here(rank int) []uint64 {
 	return r.Segments.Of(rank)
 }
 
+// Far is a rank whose memory this process cannot address, the next one after self; -1 if there
+// is none.
+func (r *Regions) Far(self, ranks int) int {
+	for i := 1; i < ranks; i++ {
+		if rank := (self + i) % ranks; r.At(rank) == nil {
+			return rank
+		}
+	}
+	return -1
+}
+
 // Flat returns the segments of all ranks as one slice, rank 0 first, when the
 // engine has laid them out next to each other in directly addressable memory
 // whose words CPU atomics may swap; nil otherwise.

@@ -34,6 +34,18 @@ func NewSizes(c Config, load float64) (*Sizes, error) {
 		Adaptive:        c.programme(laws.Present), Ordered: c.programme(laws.OrderedPresent)}, nil
 }
 
+// Ordered is Sizes.Ordered for a load, without the others.
+func (c Config) Ordered(load float64) ([]int, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	l, err := orderedPresent(load)
+	if err != nil {
+		return nil, err
+	}
+	return c.programme(l), nil
+}
+
 // Laws are how far searches go at a load.
 type Laws struct{ Absent, Present, OrderedAbsent, OrderedPresent *Law }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/farhash/farhash/rma"
 )
 
 // Cost is the time that messages, atomics and calls of the engine take. On an idle network a get of
@@ -104,4 +106,21 @@ func (f *durations) transferOnHost(bytes int) instant {
 // busy is for how long a message keeps a card from the next one.
 func (f *durations) busy(payloadBytes int) instant {
 	return max(f.gap, f.transfer(payloadBytes+f.header))
+}
+
+// gets is what gets cost a rank whose card so many ranks share, all of them at work: a line of 64
+// bytes, and each byte of 4 KiB beyond it. Of gets in flight 64 are posted, and then waited for.
+func (c Cost) gets(sharers int) rma.GetCosts {
+	const line, long, depth = 64, 4096, 64
+	ownNs := c.PostNs + max(c.PollNs, 1) + c.TakeNs
+	each := func(bytes float64) float64 {
+		wireNs := (bytes + float64(c.HeaderBytes)) / c.BytesPerNs
+		if c.MessagesPerSecond > 0 {
+			wireNs = max(wireNs, 1e9/c.MessagesPerSecond)
+		}
+		return max(ownNs+2*c.LatencyNs/depth, float64(sharers)*wireNs)
+	}
+	return rma.GetCosts{Ns: ownNs + c.SubmitNs + 2*c.LatencyNs + line/c.BytesPerNs,
+		ByteNs: 1 / c.BytesPerNs,
+		EachNs: each(line), EachByteNs: (each(long) - each(line)) / (long - line)}
 }

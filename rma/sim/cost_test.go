@@ -311,3 +311,75 @@ func TestDAS5ComesToTheThroughputOfOP(t *testing.T) {
 		}
 	}
 }
+
+// What a job says that gets cost is about what they take: alone, and many in flight.
+func TestGetCosts(t *testing.T) {
+	for _, name := range sim.Presets() {
+		cost, err := sim.Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustTogether(t, sim.Options{Ranks: 2, Cost: cost}, 4096, func(m *member) error {
+			if m.Rank() != 0 {
+				return nil
+			}
+			buf, says := make(rma.Buf, 4096), m.Job.GetCosts()
+			for _, bytes := range []int{64, 4096} {
+				alone, err := timed(m, func() rma.Handle {
+					return m.q.Get(buf[:bytes/8], m.w, 1, 0)
+				})
+				if err != nil {
+					return err
+				}
+				many, err := inFlight(m, buf[:bytes/8])
+				if err != nil {
+					return err
+				}
+				more := float64(bytes - 64)
+				for _, c := range []struct {
+					what      string
+					got, want float64
+				}{{"alone", alone, says.Ns + more*says.ByteNs},
+					{"in flight", many, says.EachNs + more*says.EachByteNs}} {
+					if math.Abs(c.got-c.want) > 0.3*c.want {
+						t.Errorf("%s: gets of %d bytes %s take %.1f ns, and %.1f by GetCosts",
+							name, bytes, c.what, c.got, c.want)
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// oneGet is a get as a step machine.
+type oneGet struct {
+	m      *member
+	buf    rma.Buf
+	handle rma.Handle
+	posted bool
+}
+
+func (g *oneGet) Step(q rma.Queue) (rma.Handle, error) {
+	if g.posted = !g.posted; g.posted {
+		g.handle = q.Get(g.buf, g.m.w, 1, 0)
+		return g.handle, nil
+	}
+	_, err := q.Value(g.handle)
+	return rma.NoHandle, err
+}
+
+// inFlight is how long each of many gets takes of which 64 are in flight.
+func inFlight(m *member, buf rma.Buf) (float64, error) {
+	const gets, depth = 4096, 64
+	var ops [depth]oneGet
+	begin, left := m.NowNs(), gets
+	err := rma.RunAll(context.Background(), m.q, depth, func(slot int) rma.Op {
+		if left--; left < 0 {
+			return nil
+		}
+		ops[slot] = oneGet{m: m, buf: buf}
+		return &ops[slot]
+	})
+	return float64(m.NowNs()-begin) / gets, err
+}

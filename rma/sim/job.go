@@ -15,10 +15,19 @@ type Job struct {
 	r *rank
 }
 
-var _ rma.Job = (*Job)(nil)
+var (
+	_ rma.Job    = (*Job)(nil)
+	_ rma.Priced = (*Job)(nil)
+)
 
 func (j *Job) Rank() int { return j.r.id }
 func (j *Job) Size() int { return len(j.r.c.ranks) }
+
+// GetCosts are what gets from another host cost a rank, by Options.Cost.
+func (j *Job) GetCosts() rma.GetCosts {
+	c := j.r.c
+	return c.opts.Cost.gets((len(c.ranks) + len(c.hosts) - 1) / len(c.hosts))
+}
 
 // NowNs is the virtual time in nanoseconds. All that other ranks do before it has
 // happened.

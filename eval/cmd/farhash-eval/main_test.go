@@ -44,6 +44,7 @@ var tiny = map[string]string{
 	"lp figure13":         "",
 	"net scale":           "--sizes 8,32",
 	"net loss":            "--batches 2 --batch 20",
+	"net reads":           "--records 4Ki --piece 1ms --runs 1",
 	"lp cost":             "--load 0.5",
 	"lp index":            "--records 1000 --lookups 100 --batch 1,16 --runs 1",
 	"lp maps":             "--records 1000 --lookups 100 --turns 2",

@@ -184,8 +184,9 @@ func (s *ucxReport) progress() Finding {
 func (s *ucxReport) batches() Finding {
 	return Finding{Group: groupUCX, Name: "batches", Level: OK,
 		Message: "with rma.Auto, by costs measured between two ranks of this host: " + s.Choice,
-		Values: map[string]any{"choice": s.Choice, "least": s.Least, "getNs": s.Costs.GetNs,
-			"getEachNs": s.Costs.GetEachNs, "requestNs": s.Costs.RequestNs,
+		Values: map[string]any{"choice": s.Choice, "least": s.Least, "getNs": s.Costs.Ns,
+			"getByteNs": s.Costs.ByteNs, "getEachNs": s.Costs.EachNs,
+			"getEachByteNs": s.Costs.EachByteNs, "requestNs": s.Costs.RequestNs,
 			"wordNs": s.Costs.WordNs}}
 }
 
