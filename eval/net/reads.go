@@ -34,6 +34,8 @@ const (
 // readLoads are loads at which searches are short, and ever longer.
 func readLoads() []float64 { return []float64{.5, .8, .9, .95} }
 
+var best = record.K("by", string(byTrial))
+
 // Reads is how well tables choose how much they read at once.
 func Reads() *experiment.Experiment {
 	return &experiment.Experiment{
@@ -53,7 +55,10 @@ run -n 2 starts it over shared memory, and with --rendezvous over a network.`,
 		Views: []view.View{{Name: "NetReads", Title: "lengths of reads, by load",
 			Columns: []view.Column{{Unit: "kop/s", Head: "thousand a second", Spread: true},
 				{Unit: "bytes", Head: "bytes of a read", Digits: 4},
-				{Unit: "kop/s", Head: "/ best", Over: record.K("by", string(byTrial))}}}},
+				{Unit: "kop/s", Head: "/ best", Over: best}},
+			Plots: []view.Plot{{Title: "batches in a set", X: "load", Y: "kop/s", Over: best,
+				YName: "rate by that of the best", Where: []record.Key{record.K("table", "set"),
+					record.K("calls", kinds[0])}}}}},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			r := &reads{}
 			experiment.CountVar(flags, &r.records, "records", 1<<18,
@@ -137,11 +142,11 @@ func (r *reads) compare(ctx context.Context, job rma.Job, load float64, seed uin
 		return err
 	}
 	for kind, calls := range kinds {
-		best := slices.MaxFunc(all, func(a, b *candidate) int {
+		fastest := slices.MaxFunc(all, func(a, b *candidate) int {
 			return int(1e3 * (a.rate(kind) - b.rate(kind)))
 		})
 		for _, by := range []choice{byCosts, byLP, byTrial} {
-			c := best
+			c := fastest
 			if by != byTrial {
 				c = all[slices.IndexFunc(all, func(c *candidate) bool { return c.choice == by })]
 			}
