@@ -265,6 +265,7 @@ figures: build-eval ## draw the plots of eval/docs/papers.md and write its table
 	$(call draw-long,lp-figure11,lp table3 --runs 1,requests|simulated)
 	$(call draw,lp-hybrid,lp hybrid --runs 1,simulated)
 	$(call draw,lp-two-sided,lp two-sided,.)
+	$(call draw,lp-gather,lp gather,.)
 	$(call draw,lp-reads,lp reads --runs 1,simulated)
 	$(call draw,lp-figure12,lp figure12 --runs 1,simulated)
 	$(call draw,lp-figure13,lp figure13,.)

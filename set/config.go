@@ -31,8 +31,9 @@ type Config struct {
 	// any goroutine.
 	MayGrow func(from, to uint64) bool
 	// Chunk is C, the buckets brought by one get: a multiple of 8. 0 lets C follow the load of the
-	// table, which OP leaves as future work, and what gets cost here, as New measures it. Nearly all
-	// searches then end in their first chunk, and no chunk is requested in advance. It matters only where ranks are reached through queues.
+	// table, which OP leaves as future work, and what gets cost here, as New measures it. Nearly
+	// all searches then end in their first chunk, and no chunk is requested in advance. It matters
+	// only where ranks are reached through queues.
 	Chunk int
 	// Chunks is M: C*M buckets are examined, then the answer is Full. 0 means 128. Where Chunk is 0
 	// C counts as 64.

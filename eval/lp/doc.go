@@ -95,5 +95,6 @@ func Experiments() (all []*experiment.Experiment) {
 	for _, t := range trials() {
 		all = append(all, t.experiment())
 	}
-	return append(all, twoSided(), figure13(), cost(), indexExperiment(), mapsExperiment())
+	return append(all, twoSided(), gather(), figure13(), cost(), indexExperiment(),
+		mapsExperiment())
 }

@@ -88,6 +88,7 @@ type simulatedTable struct {
 	table  table
 	keys   keys
 	cost   sim.Cost // of messages
+	gather int      // the most gets that a message asks for
 }
 
 // newSimulatedTable builds a table, which takes no virtual time.
@@ -114,6 +115,7 @@ type simulation struct {
 	each    int // lookups of a worker
 	batch   int // 1: one at a time
 
+	messages       uint64
 	beginNs, endNs int64 // when the last worker began, and ended
 	stats          index.Counts
 	reads          baseline.Reads
@@ -129,10 +131,11 @@ func (t *simulatedTable) simulate(ctx context.Context, how lookups, workers, eac
 	how.depth = min(how.depth, batch)
 	s := &simulation{simulatedTable: t, ctx: ctx, workers: workers, lookups: how, each: each,
 		batch: batch}
-	_, err := sim.Run(sim.Options{Ranks: workers + 1, RanksPerHost: workers,
-		Seed: 1 + t.keys.seed, Cost: t.cost, View: sim.ViewOwn, MaxTimeNs: sim.MaxNs,
-		MaxSteps: math.MaxUint64, Context: ctx},
+	report, err := sim.Run(sim.Options{Ranks: workers + 1, RanksPerHost: workers,
+		Seed: 1 + t.keys.seed, Cost: t.cost, Gather: t.gather, View: sim.ViewOwn,
+		MaxTimeNs: sim.MaxNs, MaxSteps: math.MaxUint64, Context: ctx},
 		func(job rma.Job) error { return s.rank(job.(*sim.Job)) })
+	s.messages = report.Messages
 	t.server.worker = nil
 	if err != nil {
 		return nil, fmt.Errorf("simulating lookups: %w", err)

@@ -255,3 +255,19 @@ func TestSameTable(t *testing.T) {
 		}
 	}
 }
+
+// TestGather: a request with the places of a key's buckets takes two messages for a lookup, and one
+// with those of all lookups in flight fewer.
+func TestGather(t *testing.T) {
+	var messages, rates []float64
+	err := gatherIn(context.Background(), newCase(cuckooParallel, .5), 64, func(r record.Record) {
+		rates, messages = append(rates, r.Values[0].Value), append(messages, r.Values[1].Value)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(messages[0]-6) > .1 || math.Abs(messages[1]-2) > .1 || messages[2] > .5 ||
+		rates[0] >= rates[1] || rates[1] >= rates[2] {
+		t.Errorf("messages %.2f, rates %.1f", messages, rates)
+	}
+}

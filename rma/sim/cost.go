@@ -103,8 +103,12 @@ func (f *durations) transferOnHost(bytes int) instant {
 	return instant(math.Round(float64(bytes) * f.hostBytePs))
 }
 
-// busy is for how long a message keeps a card from the next one.
-func (f *durations) busy(payloadBytes int) instant {
+// busy is for how long a message keeps a card from the next one; what is joined to another message
+// costs no more than its bytes.
+func (f *durations) busy(payloadBytes int, joined bool) instant {
+	if joined {
+		return f.transfer(payloadBytes)
+	}
 	return max(f.gap, f.transfer(payloadBytes+f.header))
 }
 

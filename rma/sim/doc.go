@@ -49,6 +49,9 @@
 // With the set and [DAS5] the throughputs of OP Table 1 come out within 20 %, except for two
 // machines with a process each, where the paper reaches a process's own memory by a pointer.
 //
+// With Options.Gather gets that follow each other share messages, as no card of the papers can: LP
+// asks for it.
+//
 // # Faults
 //
 // [Faults] kills ranks at a call, at a time or by chance, cuts links between hosts and makes ranks

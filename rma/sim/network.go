@@ -20,9 +20,12 @@ func (c *cluster) send(op *operation, from, to, payloadBytes int, k kind) {
 			c.lose(op, false)
 			return
 		}
-		c.hosts[a].sends = leaves + c.durations.busy(payloadBytes)
-		c.report.Messages++
-		c.report.Bytes += uint64(payloadBytes + c.durations.header)
+		c.hosts[a].sends = leaves + c.durations.busy(payloadBytes, op.joined)
+		c.report.Bytes += uint64(payloadBytes)
+		if !op.joined {
+			c.report.Messages++
+			c.report.Bytes += uint64(c.durations.header)
+		}
 		if leaves, ok = c.resent(a, b, leaves); !ok {
 			c.lose(op, false)
 			return
@@ -52,7 +55,7 @@ func (c *cluster) arrive(op *operation, k kind) {
 	ready := c.now
 	if h := c.hostOf(at); h != c.hostOf(from) {
 		ready = max(ready, c.hosts[h].receives)
-		c.hosts[h].receives = ready + c.durations.busy(op.payload)
+		c.hosts[h].receives = ready + c.durations.busy(op.payload, op.joined)
 		ready += c.durations.transfer(op.payload)
 	} else {
 		ready += c.durations.transferOnHost(op.payload)

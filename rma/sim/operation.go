@@ -52,6 +52,7 @@ type operation struct {
 	writes bool    // an atomic stores word
 	err    error
 
+	joined  bool    // a get that the message of the one before it asks for
 	leaves  instant // when its last message leaves
 	payload int     // of that message, in bytes
 	pieces  int     // of its words that are still to be read or written
@@ -99,6 +100,9 @@ func (c *cluster) recycle(op *operation) {
 	c.pool = append(c.pool, op)
 }
 
+// gatherBytes is what a request has for each get beyond the first: an address and a length.
+const gatherBytes = 16
+
 // start sends the request of an operation that its rank has submitted.
 func (c *cluster) start(op *operation) {
 	op.state = flying
@@ -112,6 +116,9 @@ func (c *cluster) start(op *operation) {
 	case fetchAdd:
 		bytes = 8
 	case get:
+		if op.joined {
+			bytes = gatherBytes
+		}
 		for i := range op.buf { // so that a read before the end is noticed
 			op.buf[i] = 0xbadbadbadbadbad
 		}

@@ -22,6 +22,10 @@ type Options struct {
 	// Cost is the time that computing and messages take. The zero value means [EDR].
 	Cost Cost
 
+	// Gather is the most gets that a message asks for: those that follow each other in a Submit,
+	// from one rank. Its answer brings the words of all. 0 and 1: each get has messages of its own.
+	Gather int
+
 	// View says which segments Window.Words returns.
 	View View
 	// Incoherent atomics read a word and write it a while later, as network cards do:
@@ -92,6 +96,8 @@ func (o Options) complete() (Options, error) {
 	case o.View > ViewAll:
 		return o, fmt.Errorf("sim: View must be ViewNone, ViewOwn, ViewHost or ViewAll, not %d",
 			o.View)
+	case o.Gather < 0:
+		return o, fmt.Errorf("sim: Gather must not be negative: %d", o.Gather)
 	case o.StallEvery < 0:
 		return o, fmt.Errorf("sim: StallEvery must not be negative: %d", o.StallEvery)
 	}

@@ -112,7 +112,17 @@ func (q *queue) Submit() error {
 	c := q.r.c
 	q.r.spend(c.durations.submit)
 	q.r.advance()
+	gathered, target := 0, -1 // the gets of the last message, and from which rank
 	for i, op := range q.posted {
+		op.joined = op.kind == get && op.target == target && gathered < c.opts.Gather
+		switch {
+		case op.joined:
+			gathered++
+		case op.kind == get:
+			gathered, target = 1, op.target
+		default:
+			target = -1
+		}
 		c.start(op)
 		q.posted[i] = nil
 	}

@@ -43,6 +43,7 @@ var tiny = map[string]string{
 	"lp figure12":         "--records 200 --lookups 28 --runs 1",
 	"lp figure13":         "",
 	"net scale":           "--sizes 8,32",
+	"lp gather":           "--load 0.5 --each 20",
 	"net loss":            "--batches 2 --batch 20",
 	"net reads":           "--records 4Ki --piece 1ms --runs 1",
 	"lp cost":             "--load 0.5",

@@ -85,6 +85,10 @@ var computed = map[string]func(f *Figures) string{
 		return f.ratio(1, "lp-two-sided | LP 7 | load=0.9 | two-sided-500-ns",
 			"lp-two-sided | LP 7 | load=0.9 | cuckoo-parallel")
 	},
+	"gather-linear-8":  gathered("linear-model", "0.8"),
+	"gather-ordered-8": gathered("ordered-adaptive", "0.8"),
+	"gather-linear-9":  gathered("linear-model", "0.9"),
+	"gather-ordered-9": gathered("ordered-adaptive", "0.9"),
 	"two-sided-95": func(f *Figures) string {
 		return f.ratio(1, "lp-two-sided | LP 7 | load=0.95 | two-sided-500-ns",
 			"lp-two-sided | LP 7 | load=0.95 | cuckoo-parallel")
@@ -252,4 +256,13 @@ func (f *Figures) fill(phrase string) string {
 		}
 		return f.fail("no figure is called %q", at)
 	})
+}
+
+// gathered is the rate of cuckoo hashing by that of another table, with three places in a request.
+func gathered(impl, load string) func(f *Figures) string {
+	return func(f *Figures) string {
+		const row = "lp-gather | LP 7 | load="
+		return f.ratio(2, row+load+"; impl=cuckoo-parallel | places=3 M/s",
+			row+load+"; impl="+impl+" | places=3 M/s")
+	}
 }

@@ -17,6 +17,7 @@ var Tables = map[string]func(f *Figures) [][]string{
 	"lp-words":     lpWords,
 	"lp-hybrid":    lpHybrid,
 	"lp-two-sided": lpTwoSided,
+	"lp-gather":    lpGather,
 	"ne-table1":    neTable1,
 	"ne-simulate":  neSimulate,
 }
@@ -247,6 +248,23 @@ func lpTwoSided(f *Figures) [][]string {
 		column{head: "lines searched", of: even + "lines searched"},
 		column{"as fast as cuckoo at, ns", even + "ns",
 			func(_ *Figures, cell string) string { return thousands(cell) }})
+}
+
+func lpGather(f *Figures) [][]string {
+	const rate = "lp-gather | LP 7 | load=%s; impl="
+	var columns []column
+	for _, of := range [][2]string{{"cuckoo-parallel", "cuckoo"}, {"linear-model", "linear"},
+		{"ordered-adaptive", "ordered"}} {
+		for _, places := range []string{"1", "3", "48"} {
+			head := places
+			if places == "1" {
+				head = of[1] + ", 1"
+			}
+			columns = append(columns, column{head: head,
+				of: rate + of[0] + " | places=" + places + " M/s"})
+		}
+	}
+	return f.grid("load", []string{"0.5", "0.8", "0.9", "0.95"}, columns...)
 }
 
 func neTable1(f *Figures) [][]string {
