@@ -10,8 +10,8 @@
 //		_, err = c.Put(key, value)
 //	}
 //
-// [Typed] is the same for keys and values of Go types, and [Memoize] keeps the results of a
-// function:
+// [Local] makes a cache for one process. [Typed] is for keys and values of Go types, and [Memoize]
+// keeps the results of a function:
 //
 //	c, err := cache.NewTyped[Input, Result](ctx, job, cache.Config{Buckets: 1 << 20})
 //	...

@@ -113,3 +113,17 @@ func ExampleMemoize() {
 	// 13 <nil>
 	// 5 <nil>
 }
+
+// A cache for one process, in one line.
+func ExampleLocalTyped() {
+	results, err := cache.LocalTyped[int, float64](cache.Config{Buckets: 1 << 10})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer results.Cache().Close()
+	if _, err := results.Store(4, 2); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(results.Load(4))
+	// Output: 2 true <nil>
+}

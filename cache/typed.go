@@ -42,6 +42,14 @@ type Typed[K, V any] struct {
 // NewTyped makes an empty cache of two types. KeySize and ValueSize may be 0 for types of fixed
 // size, and follow from these. Collective, as New is.
 func NewTyped[K, V any](ctx context.Context, job rma.Job, cfg Config) (*Typed[K, V], error) {
+	return makeTyped[K, V](cfg, func(cfg Config) (*Cache, error) { return New(ctx, job, cfg) })
+}
+
+// LocalTyped makes an empty cache of two types for this process alone, without a job.
+func LocalTyped[K, V any](cfg Config) (*Typed[K, V], error) { return makeTyped[K, V](cfg, Local) }
+
+// makeTyped makes a cache for two types.
+func makeTyped[K, V any](cfg Config, makeCache func(Config) (*Cache, error)) (*Typed[K, V], error) {
 	t, err := newTyped[K, V]()
 	if err != nil {
 		return nil, err
@@ -51,7 +59,7 @@ func NewTyped[K, V any](ctx context.Context, job rma.Job, cfg Config) (*Typed[K,
 	if err = t.fit(cfg); err != nil {
 		return nil, err
 	}
-	if t.c, err = New(ctx, job, cfg); err != nil {
+	if t.c, err = makeCache(cfg); err != nil {
 		return nil, err
 	}
 	return t, nil

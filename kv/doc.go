@@ -1,7 +1,7 @@
 // Package kv is a lossless map of byte strings over the memory of all ranks, read and written by
 // one-sided operations alone. Every operation is linearizable, and a rank that dies stops nobody.
 //
-//	m, err := kv.New(ctx, job, kv.Config{})
+//	m, err := kv.New(ctx, job, kv.Config{}) // or kv.Local(kv.Config{}), for one process
 //	...
 //	v, err := m.Put(key, []byte("1"))
 //	value, v, found, err := m.Get(key, nil)

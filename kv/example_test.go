@@ -131,3 +131,20 @@ func ExampleTyped_Compute() {
 	}
 	// Output: 400 true <nil>
 }
+
+// A map for one process, in one line.
+func ExampleLocalTyped() {
+	visits, err := kv.LocalTyped[string, int](kv.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer visits.Map().Close()
+	for range 3 {
+		n, _, err := visits.Compute("page", func(n int, _ bool) (int, bool) { return n + 1, true })
+		fmt.Println(n, err)
+	}
+	// Output:
+	// 1 <nil>
+	// 2 <nil>
+	// 3 <nil>
+}

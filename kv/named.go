@@ -5,6 +5,7 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/file"
+	"github.com/farhash/farhash/rma/local"
 )
 
 // kind is what a file holds whose table is a map. Its layout changes with everything that processes
@@ -23,6 +24,9 @@ func Open(name string, cfg Config, options ...file.Option) (*Map, error) {
 		return New(context.Background(), job, cfg)
 	})
 }
+
+// Local makes a map for this process alone, without a job.
+func Local(cfg Config) (*Map, error) { return New(context.Background(), local.Single(), cfg) }
 
 // Remove removes the map with a name, or another table. Processes that have it open keep it.
 func Remove(name string) error { return file.Remove(name) }

@@ -39,6 +39,11 @@ func NewTyped[K, V any](ctx context.Context, job rma.Job, cfg Config) (*Typed[K,
 	return makeTyped[K, V](cfg, func(cfg Config) (*Map, error) { return New(ctx, job, cfg) })
 }
 
+// LocalTyped makes an empty map of two types for this process alone, without a job.
+func LocalTyped[K, V any](cfg Config) (*Typed[K, V], error) {
+	return makeTyped[K, V](cfg, Local)
+}
+
 // OpenTyped opens the map of two types with a name, or makes it; see [Open].
 func OpenTyped[K, V any](name string, cfg Config, options ...file.Option) (*Typed[K, V], error) {
 	return makeTyped[K, V](cfg, func(cfg Config) (*Map, error) {

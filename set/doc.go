@@ -2,7 +2,7 @@
 // checker, and the core of deduplication. Its one operation is find-or-put. It reports whether
 // something was in the set before, and inserts it if it was not.
 //
-//	s, err := set.New(ctx, job, set.Config{}) // every rank does so
+//	s, err := set.New(ctx, job, set.Config{}) // every rank does so; or set.Local, for one process
 //	...
 //	r, err := s.FindOrPut(42) // set.Inserted on one rank, set.Found on all others
 //

@@ -133,3 +133,23 @@ func ExampleSet_Local() {
 	fmt.Println(sum)
 	// Output: 10
 }
+
+// A set of strings for one process, in one line.
+func ExampleLocalTyped() {
+	seen, err := set.LocalTyped[string](set.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer seen.Close()
+	for _, word := range []string{"to", "be", "or", "not", "to", "be"} {
+		r, err := seen.FindOrPut(word)
+		fmt.Println(word, r, err)
+	}
+	// Output:
+	// to inserted <nil>
+	// be inserted <nil>
+	// or inserted <nil>
+	// not inserted <nil>
+	// to found <nil>
+	// be found <nil>
+}

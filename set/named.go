@@ -5,6 +5,7 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/file"
+	"github.com/farhash/farhash/rma/local"
 )
 
 // layout is the layout of files. It changes with everything that processes have to do in the same
@@ -35,6 +36,14 @@ func OpenBytes(name string, cfg BytesConfig, options ...file.Option) (*Bytes, er
 	return file.Open(name, kind, options, func(job rma.Job) (*Bytes, error) {
 		return NewBytes(context.Background(), job, cfg)
 	})
+}
+
+// Local makes a set of words for this process alone, without a job.
+func Local(cfg Config) (*Set, error) { return New(context.Background(), local.Single(), cfg) }
+
+// LocalBytes is [Local] for a set of byte strings.
+func LocalBytes(cfg BytesConfig) (*Bytes, error) {
+	return NewBytes(context.Background(), local.Single(), cfg)
 }
 
 // Remove removes the set with a name, or another table. Processes that have it open keep it.

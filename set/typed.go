@@ -47,6 +47,11 @@ func NewTyped[K any](ctx context.Context, job rma.Job, cfg Config) (*Typed[K], e
 		new(Typed[K]))
 }
 
+// LocalTyped makes an empty set of a type for this process alone, without a job.
+func LocalTyped[K any](cfg Config) (*Typed[K], error) {
+	return makeTyped(cfg, Local, LocalBytes, new(Typed[K]))
+}
+
 // OpenTyped opens the set of a type with a name, or makes it; see [Open].
 func OpenTyped[K any](name string, cfg Config, options ...file.Option) (*Typed[K], error) {
 	return makeTyped(cfg,
