@@ -12,6 +12,7 @@ const (
 	lineBytes     = 8 * lineWords
 	longGetWords  = 512           // 4 KiB
 	leastGetWords = 8 * lineWords // gets that are shorter do not tell what a byte costs
+	longDepth     = 16            // long gets in flight: 64 KiB, more than networks hold
 )
 
 // GetCosts are what gets of other ranks' memory cost, before there is a table to measure them on;
@@ -46,11 +47,8 @@ func MeasureGets(ctx context.Context, job rma.Job, w rma.Window, rank int) (c rm
 	defer func() { err = errors.Join(err, q.Close()) }()
 	short, long := min(lineWords, w.Len()), min(longGetWords, w.Len())
 	g := getMeter{q: q, window: w, rank: rank}
-	for i := range g.ops {
-		if g.ops[i].buf, err = q.Alloc(long); err != nil {
-			return c, err
-		}
-		g.ops[i].m = &g
+	if g.buf, err = q.Alloc(max(longDepth*long, manyDepth*short)); err != nil {
+		return c, err
 	}
 	run := func(words, n, depth int) func() error {
 		return func() error { return g.gets(ctx, words, n, depth) }
@@ -65,7 +63,7 @@ func MeasureGets(ctx context.Context, job rma.Job, w rma.Window, rank int) (c rm
 	}
 	bytes := float64(8 * (long - short))
 	c.ByteNs = max(0, m.least(firstCalls, aloneRuns, run(long, 1, 1))-c.Ns) / bytes
-	each := m.least(0, longRuns, run(long, manyGets, manyDepth)) / manyGets
+	each := m.least(0, longRuns, run(long, manyGets, longDepth)) / manyGets
 	c.EachByteNs = max(0, each-c.EachNs) / bytes
 	return c, m.err
 }
@@ -75,14 +73,14 @@ type getMeter struct {
 	q      rma.Queue
 	window rma.Window
 	rank   int
-	words  int // of a get
+	buf    rma.Buf
 	ops    [manyDepth]getOp
 }
 
 // getOp is a get as a step machine.
 type getOp struct {
 	m      *getMeter
-	buf    rma.Buf
+	buf    rma.Buf // as long as the get
 	handle rma.Handle
 	begun  bool
 }
@@ -91,7 +89,7 @@ type getOp struct {
 func (g *getOp) Step(q rma.Queue) (rma.Handle, error) {
 	if !g.begun {
 		g.begun = true
-		g.handle = q.Get(g.buf[:g.m.words], g.m.window, g.m.rank, 0)
+		g.handle = q.Get(g.buf, g.m.window, g.m.rank, 0)
 		return g.handle, nil
 	}
 	g.begun = false
@@ -101,7 +99,9 @@ func (g *getOp) Step(q rma.Queue) (rma.Handle, error) {
 
 // gets runs n gets of so many words, with some of them in flight.
 func (m *getMeter) gets(ctx context.Context, words, n, depth int) error {
-	m.words = words
+	for i := range depth {
+		m.ops[i] = getOp{m: m, buf: m.buf[i*words : (i+1)*words]}
+	}
 	return rma.RunAll(ctx, m.q, depth, func(slot int) rma.Op {
 		if n == 0 {
 			return nil
