@@ -130,11 +130,23 @@ func (t *tester) same(what string, n Node, err error, want vectors) {
 	}
 }
 
+// adds is a step that needs an entry, and adds to it.
+func adds(level int, need uint32, change int64) Step {
+	return Step{Level: level, Need: need, Change: change}
+}
+
 // steps are of a random transition.
 func (t *tester) steps() (steps []Step) {
 	for _, level := range t.rng.Perm(levels)[:1+t.rng.IntN(levels)] {
 		need := t.rng.Uint32N(3)
-		steps = append(steps, Step{level, need, t.rng.Int64N(3) - min(1, int64(need))})
+		st := adds(level, need, t.rng.Int64N(3)-min(1, int64(need)))
+		if t.rng.IntN(4) == 0 {
+			st.Below = t.rng.Uint32N(5) // may be need or less
+		}
+		if t.rng.IntN(4) == 0 {
+			st.Set, st.Change = true, t.rng.Int64N(4)
+		}
+		steps = append(steps, st)
 	}
 	return steps
 }
@@ -148,13 +160,42 @@ func (t *tester) transition(steps []Step) Transition {
 
 // enabled reports whether steps can be taken from v.
 func enabled(v vector, steps []Step) bool {
-	return !slices.ContainsFunc(steps, func(s Step) bool { return v[s.Level] < s.Need })
+	return !slices.ContainsFunc(steps, func(s Step) bool {
+		return v[s.Level] < s.Need || s.Below > 0 && v[s.Level] >= s.Below
+	})
+}
+
+// before are the vectors that steps lead from to v, with entries up to high.
+func before(v vector, steps []Step, high []uint32) (all []vector) {
+	all = []vector{v}
+	for _, s := range steps {
+		var more []vector
+		for _, u := range all {
+			if !s.Set {
+				u[s.Level] = uint32(int64(u[s.Level]) - s.Change)
+				more = append(more, u)
+				continue
+			}
+			for value := range high[s.Level] + 1 {
+				u[s.Level] = value
+				more = append(more, u)
+			}
+		}
+		all = more
+	}
+	return slices.DeleteFunc(all, func(u vector) bool {
+		w, _ := fired(u, steps)
+		return w != v || !enabled(u, steps)
+	})
 }
 
 // fired is v after the steps; ok is false where an entry would be too large.
 func fired(v vector, steps []Step) (after vector, ok bool) {
 	for _, s := range steps {
 		sum := int64(v[s.Level]) + s.Change
+		if s.Set {
+			sum = s.Change
+		}
 		if sum > math.MaxUint32 {
 			return v, false
 		}
@@ -246,10 +287,16 @@ func TestFire(t *testing.T) {
 		t.same("fire", n, err, after)
 		n, err = t.s.FireUnion(na, x, nb)
 		t.same("fire and union", n, err, after.with(b))
-		back, err := t.s.Reversed(x)
+		high, lead := []uint32{4, 3, 5, 3}, vectors{}
+		for v := range after {
+			for _, u := range before(v, steps, high) {
+				lead[u] = true
+			}
+		}
+		back, err := t.s.Reversed(x, high)
 		must(t.T, err)
 		n, err = t.s.Fire(t.held(t.s.Fire(na, x)), back)
-		t.same("predecessors", n, err, can)
+		t.same("predecessors", n, err, lead)
 		n, err = t.s.Disabled(na, x)
 		t.same("disabled", n, err, a.filter(func(v vector) bool { return !can[v] }))
 	})
@@ -346,12 +393,19 @@ func TestReach(t *testing.T) {
 	})
 }
 
-// moves are steps that move a token, and may need or lose others.
+// moves are steps that move a token, and may need or lose others, or need that there are few.
 func (t *tester) moves() []Step {
 	at := t.rng.Perm(levels)
-	steps := []Step{{at[0], 1 + t.rng.Uint32N(2), -1}, {at[1], t.rng.Uint32N(2), 1}}
-	if t.rng.IntN(2) == 0 {
-		steps = append(steps, Step{at[2], 1, -t.rng.Int64N(2)})
+	steps := []Step{adds(at[0], 1+t.rng.Uint32N(2), -1), adds(at[1], t.rng.Uint32N(2), 1)}
+	switch t.rng.IntN(6) {
+	case 0, 1, 2:
+		steps = append(steps, adds(at[2], 1, -t.rng.Int64N(2)))
+	case 3, 4:
+		left := t.rng.Uint32N(3)
+		steps = append(steps, Step{Level: at[2], Need: left, Change: int64(left), Set: true})
+	}
+	if t.rng.IntN(3) == 0 {
+		steps[t.rng.IntN(len(steps))].Below = 2 + t.rng.Uint32N(3)
 	}
 	return steps
 }
@@ -449,9 +503,9 @@ func testFull(t *testing.T, goroutines int) {
 	x.s.Hold(from)
 	var grow []Transition
 	for level := range levels {
-		grow = append(grow, x.transition([]Step{{level, 0, 1}, {(level + 1) % levels, 0, 3}}))
+		grow = append(grow, x.transition([]Step{adds(level, 0, 1), adds((level+1)%levels, 0, 3)}))
 	}
-	alone := x.transition([]Step{{levels - 1, 0, 1}})
+	alone := x.transition([]Step{adds(levels-1, 0, 1)})
 	_, err = x.s.Reach(from, []Transition{alone}, Saturation)
 	if full := (*FullError)(nil); !errors.As(err, &full) {
 		t.Errorf("an endless list gives %v", err)
@@ -494,12 +548,18 @@ func TestRefused(t *testing.T) {
 	_, level := s.NewTransition(Step{Level: 1})
 	_, twice := s.NewTransition(Step{}, Step{})
 	_, negative := s.NewTransition(Step{Need: 1, Change: -2})
+	_, set := s.NewTransition(Step{Need: 1, Change: -1, Set: true})
+	sets, err := s.NewTransition(Step{Set: true})
+	must(t, err)
+	back, err := s.Reversed(sets, []uint32{7})
+	must(t, err)
+	_, again := s.Reversed(back, []uint32{7})
 	_, weight := s.AtMost(list[0], map[int]int64{0: math.MaxInt64}, 0)
 	_, least := s.Largest(list[0], map[int]int64{0: math.MinInt64}, 0)
 	_, other := s.Largest(list[0], map[int]int64{1: 1}, 0)
 	_, strategy := s.Reach(list[0], nil, "none")
-	for i, err := range []error{long, none, level, twice, negative, weight, least, other,
-		strategy} {
+	for i, err := range []error{long, none, level, twice, negative, set, again, weight, least,
+		other, strategy} {
 		if err == nil {
 			t.Errorf("call %d succeeds", i)
 		}
