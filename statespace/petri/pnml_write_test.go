@@ -57,7 +57,11 @@ func nets() *rapid.Generator[*petri.Net] {
 				continue
 			}
 			n.Transitions = append(n.Transitions, petri.Transition{ID: id, Name: name,
-				In: drawArcs(t, places), Out: drawArcs(t, places)})
+				In: drawArcs(t, places), Out: drawArcs(t, places), Inhibitors: drawArcs(t, places)})
+			for _, a := range drawArcs(t, places) {
+				last := &n.Transitions[len(n.Transitions)-1]
+				last.Resets = append(last.Resets, a.Place)
+			}
 		}
 		return n
 	})
@@ -157,6 +161,10 @@ func TestCheck(t *testing.T) {
 			Transitions: []petri.Transition{transition("p", nil, nil)}},
 		"transition \"t\": In: there is no place 0": {
 			Transitions: []petri.Transition{transition("t", []petri.Arc{{Weight: 1}}, nil)}},
+		"transition \"t\": Inhibitors: there is no place 0": {Transitions: []petri.Transition{
+			{ID: "t", Name: "t", Inhibitors: []petri.Arc{{Weight: 1}}}}},
+		"transition \"t\": Resets: there is no place 7": {Transitions: []petri.Transition{
+			{ID: "t", Name: "t", Resets: []int{7}}}},
 	} {
 		if err := n.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)
