@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/statespace/explore"
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 // A place that a transition empties is in no invariant, and is bounded all the same: by a weighting
@@ -55,6 +56,39 @@ func TestInhibitedByConstant(t *testing.T) {
 			if got, err := walk(p, 10, func(_, _ []uint64) {}); err != nil || got.states != want {
 				t.Errorf("%s engine, %d tokens: %d states, want %d, %v", name, tokens, got.states,
 					want, err)
+			}
+		}
+	}
+}
+
+// What a firing puts into a place that it empties replaces what was there: it is not limited by
+// what was there, and nothing is carried to another field.
+func TestRefill(t *testing.T) {
+	var more sketch
+	p := more.place(1)
+	more.transition(nil, arcs{p: 5})
+	more.net.Transitions[0].Resets = []int{p}
+	more.transition(arcs{p: 1}, nil)
+	if bound := mustPack(t, &more.net, 4).s.bound[p]; bound < 5 {
+		t.Fatalf("the place is bounded by %d", bound)
+	}
+	var full sketch
+	p, beside := full.place(0), full.place(0)
+	full.transition(nil, arcs{p: 1})
+	full.net.Transitions[0].Inhibitors = arcs{p: 3}.sorted()
+	full.transition(nil, arcs{p: 3})
+	full.net.Transitions[1].Resets = []int{p}
+	full.transition(nil, arcs{beside: 1})
+	full.net.Transitions[2].Inhibitors = arcs{beside: 2}.sorted()
+	for _, c := range []struct {
+		net    *petri.Net
+		guess  int
+		states int
+	}{{&more.net, 3, 6}, {&full.net, 2, 12}} {
+		for name, p := range engines(mustPack(t, c.net, c.guess)) {
+			got, err := walk(p, 99, func(_, _ []uint64) {})
+			if err != nil || got.states != c.states {
+				t.Errorf("%s engine: %d states, want %d, %v", name, got.states, c.states, err)
 			}
 		}
 	}
