@@ -14,7 +14,7 @@ import (
 //   - ids and names are text that XML can carry, without white space around;
 //   - initial markings are 0 to MaxTokens;
 //   - In, Out, Inhibitors and Resets are sorted by place, name a place once and
-//     lead to places of the net; weights are 1 to MaxTokens.
+//     lead to places of the net; weights are 1 to MaxTokens. So are Final's.
 func (n *Net) Check() error {
 	if err := checkText(n.Name); err != nil {
 		return fmt.Errorf("the name %s of the net %w", quote(n.Name), err)
@@ -46,6 +46,11 @@ func (n *Net) Check() error {
 		}
 		if err := n.checkResets(t.Resets); err != nil {
 			return fmt.Errorf("transition %s: Resets: %w", quote(t.ID), err)
+		}
+	}
+	for _, marking := range n.Final {
+		if err := n.checkArcs(marking); err != nil {
+			return fmt.Errorf("final marking: %w", err)
 		}
 	}
 	return nil

@@ -52,8 +52,9 @@
 //     counts as left out.
 //   - Label text stands in <text>, or in <value> as the first standards had it.
 //   - toolspecific and graphics are skipped with all that they hold: by the
-//     standard they do not change a net. Final markings, comments, queries and
-//     what PIPE and TAPAAL note of drawing are skipped too.
+//     standard they do not change a net. Comments, queries and what PIPE and TAPAAL
+//     note of drawing are skipped too.
+//   - finalmarkings of a net are Net.Final.
 //   - Attributes may stand for labels: name and initialMarking of a place, name of
 //     a transition, inscription or weight of an arc.
 //   - inputArc, outputArc and inhibitorArc of TAPAAL's engine are arcs, and so are

@@ -11,6 +11,10 @@ type Net struct {
 	Name        string
 	Places      []Place
 	Transitions []Transition
+
+	// Final are the markings in which a run should end, if the file names any: the places that
+	// have tokens, with their numbers, like arcs. They change nothing that the net does.
+	Final [][]Arc
 }
 
 // Place is one place of a net.

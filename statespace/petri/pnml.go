@@ -170,6 +170,8 @@ func (p *parser) inNet(e xml.StartElement) error {
 	case "declaration":
 		_, err := p.dotsOnly(e)
 		return err
+	case "finalmarkings":
+		return p.finalMarkings()
 	}
 	return p.inPage(e)
 }

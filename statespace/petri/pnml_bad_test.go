@@ -59,6 +59,15 @@ var badFiles = []struct{ name, file, want string }{
 	{"typed place", inNet("<place id='p'>\n<type/></place>"), `line 2: place "p" has a <type>`},
 
 	// Arcs of other kinds, and capacities.
+	{"final marking of no place", "<pnml><net id='n'><transition id='t'/><finalmarkings>" +
+		"<marking>\n<place idref='t'><text>1</text></place></marking></finalmarkings></net></pnml>",
+		`line 2: a final marking has tokens in "t", which is no place`},
+	{"final marking twice", "<pnml><net id='n'><place id='p'/><finalmarkings><marking>" +
+		"\n<place idref='p'><text>1</text></place><place idref='p'><text>1</text></place>" +
+		"</marking></finalmarkings></net></pnml>", `line 2: a final marking names place "p" twice`},
+	{"final marking in words", "<pnml><net id='n'><place id='p'/><finalmarkings><marking>" +
+		"\n<place idref='p'><text>many</text></place></marking></finalmarkings></net></pnml>",
+		`line 2: a final marking of place "p" is "many"`},
 	{"stopwatch value",
 		inNet("<arc source='p' target='t'>\n<type value='stopwatch'/></arc>" + twoNodes),
 		`line 2: found an arc of type "stopwatch", which is not supported`},

@@ -120,6 +120,9 @@ func (p *parser) build() (*Net, error) {
 	if err := p.attach(flows); err != nil {
 		return nil, err
 	}
+	if err := p.attachFinal(); err != nil {
+		return nil, err
+	}
 	if err := p.differ(); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 // in them are refused all the same.
 var harmless = []string{
 	"toolspecific", "graphics", "name", "description", "comment", "documentation",
-	"finalmarkings",   // of ProM and pm4py: the markings in which a run should end
+	"finalmarkings",   // of ProM and pm4py, where a net is not
 	"labels", "token", // of PIPE: notes, and the colour that tokens are drawn in
 	"orientation", // of PIPE: how a transition is drawn
 	// Of PIPE: questions, and numbers with a name, which is refused where it stands for the number.

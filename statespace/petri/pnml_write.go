@@ -49,7 +49,9 @@ func Write(w io.Writer, n *Net) error {
 			out.arc(kindReset, n.Places[place].ID, t.ID, 1)
 		}
 	}
-	out.put("    </page>\n  </net>\n</pnml>\n")
+	out.put("    </page>\n")
+	out.final(n)
+	out.put("  </net>\n</pnml>\n")
 	if err := out.buf.Flush(); err != nil {
 		return fmt.Errorf("writing PNML: %w", err)
 	}
@@ -145,4 +147,22 @@ func (w *writer) arc(kind arcKind, source, target string, weight int64) {
 		w.put("/>\n")
 	}
 	w.put("      </arc>\n")
+}
+
+// final writes final markings as ProM does.
+func (w *writer) final(n *Net) {
+	if len(n.Final) == 0 {
+		return
+	}
+	w.put("    <finalmarkings>\n")
+	for _, marking := range n.Final {
+		w.put("      <marking>\n")
+		for _, a := range marking {
+			w.put("        <place")
+			w.attr("idref", n.Places[a.Place].ID)
+			w.put("><text>", strconv.FormatInt(a.Weight, 10), "</text></place>\n")
+		}
+		w.put("      </marking>\n")
+	}
+	w.put("    </finalmarkings>\n")
 }

@@ -63,6 +63,9 @@ func nets() *rapid.Generator[*petri.Net] {
 				last.Resets = append(last.Resets, a.Place)
 			}
 		}
+		for range rapid.IntRange(0, 2).Draw(t, "final markings") {
+			n.Final = append(n.Final, append([]petri.Arc{}, drawArcs(t, places)...))
+		}
 		return n
 	})
 }
@@ -165,6 +168,7 @@ func TestCheck(t *testing.T) {
 			{ID: "t", Name: "t", Inhibitors: []petri.Arc{{Weight: 1}}}}},
 		"transition \"t\": Resets: there is no place 7": {Transitions: []petri.Transition{
 			{ID: "t", Name: "t", Resets: []int{7}}}},
+		"final marking: there is no place 3": {Final: [][]petri.Arc{{{Place: 3, Weight: 1}}}},
 	} {
 		if err := n.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)
