@@ -42,11 +42,11 @@ type program struct {
 	columns [][]wordStep
 	sumWord int // the lane word with the token sum, times the common divisor
 	peaks   []peakLane
-	guarded bool       // some slot has guards
-	resting bool       // some slot has conditions that no lane tests, or empties places
-	resets  [][]refill // by slot: the places that it empties; nil if none does
+	guarded bool // some slot has guards
+	resting bool // some slot has conditions that no lane tests, or empties places
 	dense   *dense
 	sparse  *sparse
+	resets  [][]refill // by slot: the places that it empties; nil if none does
 }
 
 // batch is a word of enabledness bits: the conjunction of its planes. A
