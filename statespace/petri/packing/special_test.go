@@ -102,7 +102,7 @@ func TestRefillOverflows(t *testing.T) {
 	s.transition(arcs{a: 1}, arcs{b: 9})
 	s.net.Transitions[1].Resets = []int{b}
 	for name, p := range engines(mustPack(t, &s.net, 3)) {
-		_, err := walk(p, 10, func(_, _ []uint64) {})
+		_, err := p.NewExpander().Expand(p.initial, nil)
 		var overflow *explore.OverflowError
 		if !errors.As(err, &overflow) || overflow.Place != "p1" {
 			t.Errorf("%s engine: %v", name, err)
