@@ -141,7 +141,7 @@ func TestTraceOfRandomNets(t *testing.T) {
 	all := levelSettings()
 	compared, nets := 0, seeds.Often(50, 150)
 	for i := 0; compared < nets; i++ {
-		n := naive.RandomNet(rng, 2+rng.IntN(7), 1+rng.IntN(7))
+		n := naive.AnyNet(rng, 2+rng.IntN(7), 1+rng.IntN(7))
 		if _, ok := naiveCounts(t, n, 2000, explore.BreadthFirst); !ok {
 			continue
 		}

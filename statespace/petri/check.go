@@ -13,8 +13,8 @@ import (
 //   - names are not empty, except the name of the net;
 //   - ids and names are text that XML can carry, without white space around;
 //   - initial markings are 0 to MaxTokens;
-//   - In and Out are sorted by place, name a place once, lead to places of the
-//     net and carry weights of 1 to MaxTokens.
+//   - In, Out, Inhibitors and Resets are sorted by place, name a place once and
+//     lead to places of the net; weights are 1 to MaxTokens. So are Final's.
 func (n *Net) Check() error {
 	if err := checkText(n.Name); err != nil {
 		return fmt.Errorf("the name %s of the net %w", quote(n.Name), err)
@@ -40,6 +40,17 @@ func (n *Net) Check() error {
 		}
 		if err := n.checkArcs(t.Out); err != nil {
 			return fmt.Errorf("transition %s: Out: %w", quote(t.ID), err)
+		}
+		if err := n.checkArcs(t.Inhibitors); err != nil {
+			return fmt.Errorf("transition %s: Inhibitors: %w", quote(t.ID), err)
+		}
+		if err := n.checkResets(t.Resets); err != nil {
+			return fmt.Errorf("transition %s: Resets: %w", quote(t.ID), err)
+		}
+	}
+	for _, marking := range n.Final {
+		if err := n.checkArcs(marking); err != nil {
+			return fmt.Errorf("final marking: %w", err)
 		}
 	}
 	return nil
@@ -99,4 +110,13 @@ func (n *Net) checkArcs(arcs []Arc) error {
 		last = a.Place
 	}
 	return nil
+}
+
+// checkResets verifies of places what checkArcs verifies of arcs.
+func (n *Net) checkResets(places []int) error {
+	arcs := make([]Arc, len(places))
+	for i, place := range places {
+		arcs[i] = Arc{place, 1}
+	}
+	return n.checkArcs(arcs)
 }

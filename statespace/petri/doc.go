@@ -8,10 +8,14 @@
 // weight of at least 1.
 //
 // A transition is enabled in a marking if each place in its In list holds at
-// least the weight of the arc. An enabled transition may fire: it takes the
-// weights of In from their places and adds the weights of Out to theirs. A
-// place in both lists needs the tokens of In before it gets the tokens of Out. See
-// [Transition.Enabled] and [Transition.Fire].
+// least the weight of the arc, and each place in its Inhibitors list less than
+// the weight. An enabled transition may fire: it takes the weights of In from
+// their places, empties the places of Resets, and adds the weights of Out to
+// their places. A place in both lists needs the tokens of In before it gets the
+// tokens of Out. See [Transition.Enabled] and [Transition.Fire].
+//
+// A read arc needs tokens and leaves them there. It is an arc of In and one of
+// Out with the same weight, which has the same firings.
 //
 // A place has no capacity. A net may be unbounded, that is, reach markings with
 // any number of tokens.
@@ -25,8 +29,8 @@
 //   - Names are not empty, except the name of the net.
 //   - Ids and names are text that XML can carry, without white space around.
 //   - Initial markings are 0 to [MaxTokens].
-//   - In and Out are sorted by place, name a place once, lead to places of the
-//     net and carry weights of 1 to [MaxTokens].
+//   - In, Out, Inhibitors and Resets are sorted by place, name a place once and
+//     lead to places of the net; weights are 1 to [MaxTokens].
 //
 // A net without places, without transitions or without both is a net.
 //
@@ -48,12 +52,19 @@
 //     counts as left out.
 //   - Label text stands in <text>, or in <value> as the first standards had it.
 //   - toolspecific and graphics are skipped with all that they hold: by the
-//     standard they do not change a net. Final markings, comments, queries and
-//     what PIPE and TAPAAL note of drawing are skipped too.
+//     standard they do not change a net. Comments, queries and what PIPE and TAPAAL
+//     note of drawing are skipped too.
+//   - finalmarkings of a net are Net.Final.
 //   - Attributes may stand for labels: name and initialMarking of a place, name of
 //     a transition, inscription or weight of an arc.
-//   - inputArc and outputArc of TAPAAL's engine are arcs, and so are those of type
-//     timed. The inscription "[0,inf)" takes tokens of any age.
+//   - inputArc, outputArc and inhibitorArc of TAPAAL's engine are arcs, and so are
+//     those of type timed. The inscription "[0,inf)" takes tokens of any age.
+//   - The type of an arc is "normal", "regular", "timed", "inhibitor", "tapnInhibitor",
+//     "reset", "read" or "test", as an attribute, a type element or an arctype element;
+//     <inhibitor/>, <reset/>, <read/> and <test/> do as well. Inhibitor and reset
+//     arcs lead from a place to a transition, read arcs in any direction. Each read
+//     and inhibitor arc is a condition of its own: if there are several, the
+//     strictest decides.
 //   - Components of TAPAAL, which are nets with the attribute active, become one
 //     net. A place or transition that the file declares as shared is one node; the
 //     ids of the others begin with their component, as in Sender.P0. Components
@@ -70,8 +81,8 @@
 //
 //   - coloured and high-level nets: another type, or any of hlinitialMarking,
 //     hlinscription, declaration, structure, condition, or a type of a place;
-//   - inhibitor, reset, read, test and transport arcs: any arc type but "normal",
-//     "regular" and "timed", as an attribute, a type element or an arctype element;
+//   - transport arcs, and arcs of any other type;
+//   - arcs with two types that differ, and reset arcs with a weight other than 1;
 //   - places with a capacity, except 0, which some editors write for none;
 //   - elements and attributes that are named neither in the standard nor above,
 //     because nobody here knows whether they change the net;

@@ -11,6 +11,10 @@ type Net struct {
 	Name        string
 	Places      []Place
 	Transitions []Transition
+
+	// Final are the markings in which a run should end, if the file names any: the places that
+	// have tokens, with their numbers, like arcs. They change nothing that the net does.
+	Final [][]Arc
 }
 
 // Place is one place of a net.
@@ -20,22 +24,35 @@ type Place struct {
 	Initial int64  // tokens in the initial marking, 0 to MaxTokens
 }
 
-// Transition is one transition with the arcs that it consumes from and
-// produces to.
+// Transition is one transition with its arcs.
 //
-// Invariant: In and Out are sorted by place, name a place once, and carry
-// weights of 1 to MaxTokens.
+// Invariant: In, Out, Inhibitors and Resets are sorted by place, and name a
+// place once. Weights are 1 to MaxTokens.
 type Transition struct {
 	ID   string
 	Name string // the label, ID where the file gives none
-	In   []Arc
-	Out  []Arc
+	In   []Arc  // consumes from
+	Out  []Arc  // produces to
+
+	Inhibitors []Arc // t is not enabled while a place has this weight or more
+	Resets     []int // places that a firing empties, before it adds the tokens of Out
 }
 
 // Arc is the connection of a transition with a place.
 type Arc struct {
 	Place  int // index into Net.Places
 	Weight int64
+}
+
+// Plain reports whether no transition has inhibitor or reset arcs. Then a
+// marking with more tokens enables at least the same firings.
+func (n *Net) Plain() bool {
+	for i := range n.Transitions {
+		if t := &n.Transitions[i]; len(t.Inhibitors)+len(t.Resets) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Initial returns the initial marking: tokens by place.
@@ -54,6 +71,11 @@ func (t *Transition) Enabled(m []int64) bool {
 			return false
 		}
 	}
+	for _, a := range t.Inhibitors {
+		if m[a.Place] >= a.Weight {
+			return false
+		}
+	}
 	return true
 }
 
@@ -62,6 +84,9 @@ func (t *Transition) Enabled(m []int64) bool {
 func (t *Transition) Fire(m []int64) {
 	for _, a := range t.In {
 		m[a.Place] -= a.Weight
+	}
+	for _, place := range t.Resets {
+		m[place] = 0
 	}
 	for _, a := range t.Out {
 		m[a.Place] += a.Weight

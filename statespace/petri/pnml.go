@@ -170,6 +170,8 @@ func (p *parser) inNet(e xml.StartElement) error {
 	case "declaration":
 		_, err := p.dotsOnly(e)
 		return err
+	case "finalmarkings":
+		return p.finalMarkings()
 	}
 	return p.inPage(e)
 }
@@ -193,7 +195,7 @@ func (p *parser) inPage(e xml.StartElement) error {
 		return p.reference(e, kindRefPlace)
 	case "referenceTransition":
 		return p.reference(e, kindRefTransition)
-	case "arc", "inputArc", "outputArc": // the last two in files of TAPAAL's engine
+	case "arc", "inputArc", "outputArc", "inhibitorArc": // the last three of TAPAAL's engine
 		return p.arc(e)
 	default:
 		return p.other(e)
@@ -362,7 +364,10 @@ func (p *parser) arc(e xml.StartElement) error {
 	if err != nil {
 		return err
 	}
-	if err := p.normalArc(style, p.line); err != nil {
+	if e.Name.Local == "inhibitorArc" {
+		style = "inhibitor"
+	}
+	if err := p.arcKind(&a, style, p.line); err != nil {
 		return err
 	}
 	if err := p.attributes(e); err != nil {
@@ -387,7 +392,9 @@ func (p *parser) arc(e xml.StartElement) error {
 			dots += n
 			return err
 		case "type", "arctype":
-			return p.arcType(e)
+			return p.arcType(e, &a)
+		case "inhibitor", "reset", "read", "test":
+			return p.arcMark(e, &a)
 		case "name":
 			name, err = p.label()
 			return err
@@ -436,7 +443,7 @@ func (p *parser) end(e xml.StartElement, name string) (int32, error) {
 
 // arcType reads <type value="..."/>, <type><text>...</text></type> or
 // <type>...</type> of an arc.
-func (p *parser) arcType(e xml.StartElement) error {
+func (p *parser) arcType(e xml.StartElement, a *arc) error {
 	line := p.line
 	value, err := p.attr(e, "value")
 	if err != nil {
@@ -449,19 +456,50 @@ func (p *parser) arcType(e xml.StartElement) error {
 	if err != nil {
 		return err
 	}
-	if err := p.normalArc(value, line); err != nil {
+	if err := p.arcKind(a, value, line); err != nil {
 		return err
 	}
-	return p.normalArc(text, line)
+	return p.arcKind(a, text, line)
 }
 
-// normalArc refuses every type of arc but the plain one, which some call regular, and TAPAAL timed:
-// inhibitor, reset, read, test and transport arcs have another firing rule.
-func (p *parser) normalArc(style string, line int) error {
-	switch strings.ToLower(style) {
-	case "", "normal", "regular", "timed":
-		return nil
+// arcMark reads <inhibitor/> and the like in an arc, which must be empty.
+func (p *parser) arcMark(e xml.StartElement, a *arc) error {
+	line := p.line
+	if err := p.onlyAttributes(e); err != nil {
+		return err
 	}
-	return p.errorAt(line, "found an arc of type %s; only normal arcs are supported, "+
-		"replace it by a construction of normal arcs", quote(style))
+	text, err := p.text()
+	if err != nil {
+		return err
+	}
+	if text != "" {
+		return p.errorAt(line, "<%s> in <arc> has the text %s; it must be empty", e.Name.Local,
+			quote(text))
+	}
+	return p.arcKind(a, e.Name.Local, line)
+}
+
+// arcKind notes what type an arc has. Some tools call the plain one regular, and TAPAAL timed.
+func (p *parser) arcKind(a *arc, style string, line int) error {
+	kind := kindNormal
+	switch strings.ToLower(style) {
+	case "":
+		return nil
+	case "normal", "regular", "timed":
+	case "inhibitor", "tapninhibitor":
+		kind = kindInhibitor
+	case "read", "test":
+		kind = kindRead
+	case "reset":
+		kind = kindReset
+	default:
+		return p.errorAt(line, "found an arc of type %s, which is not supported; replace it by a "+
+			"construction of normal, inhibitor, read and reset arcs", quote(style))
+	}
+	if a.typed && a.kind != kind {
+		return p.errorAt(line, "the arc %s has two types, one of them %s; leave one out",
+			p.arcName(*a), quote(style))
+	}
+	a.kind, a.typed = kind, true
+	return nil
 }

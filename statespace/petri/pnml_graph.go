@@ -26,12 +26,29 @@ type node struct {
 	to   int32 // index in Places or Transitions, or the node referred to
 }
 
+// arcKind is what an arc does.
+type arcKind uint8
+
+const (
+	kindNormal arcKind = iota
+	kindRead
+	kindInhibitor
+	kindReset
+)
+
+// String is the kind in a sentence before "arc".
+func (k arcKind) String() string {
+	return [...]string{"normal", "read", "inhibitor", "reset"}[k]
+}
+
 // arc is an arc between two nodes as the file has it.
 type arc struct {
 	id       string // empty if it has none
 	from, to int32
 	weight   int64
 	line     int
+	kind     arcKind
+	typed    bool // the file says so
 }
 
 // key names a node: ids of components may repeat.
@@ -103,6 +120,9 @@ func (p *parser) build() (*Net, error) {
 	if err := p.attach(flows); err != nil {
 		return nil, err
 	}
+	if err := p.attachFinal(); err != nil {
+		return nil, err
+	}
 	if err := p.differ(); err != nil {
 		return nil, err
 	}
@@ -164,12 +184,15 @@ func (p *parser) follow(n node) (int32, error) {
 	return n.to, nil
 }
 
-// direction says whether a transition consumes or produces.
+// direction says what a transition does at a place.
 type direction uint8
 
 const (
 	consumes direction = iota
 	produces
+	inhibited
+	resets
+	reads // the last one: it becomes arcs of the first two
 )
 
 // flow is an arc seen from its transition.
@@ -210,6 +233,23 @@ func (p *parser) flow(a arc) (flow, error) {
 	default:
 		f.place, f.transition, f.dir = to.to, from.to, produces
 	}
+	switch a.kind {
+	case kindRead: // it has no direction
+		f.dir = reads
+	case kindInhibitor, kindReset:
+		if f.dir == produces {
+			return f, p.errorAt(a.line, "the %s arc %s begins at a transition; it must lead from "+
+				"a place to a transition", a.kind, p.arcName(a))
+		}
+		f.dir = inhibited
+		if a.kind == kindReset {
+			f.dir = resets
+		}
+	}
+	if f.dir == resets && a.weight != 1 {
+		return f, p.errorAt(a.line, "the reset arc %s has the weight %d; it takes all tokens, so "+
+			"leave the weight out", p.arcName(a), a.weight)
+	}
 	return f, nil
 }
 
@@ -238,26 +278,88 @@ func (p *parser) attach(flows []flow) error {
 		f := flows[0]
 		begin := len(arcs)
 		for len(flows) > 0 && flows[0].transition == f.transition && flows[0].dir == f.dir {
-			place, sum := flows[0].place, int64(0)
-			for len(flows) > 0 && flows[0].transition == f.transition &&
-				flows[0].dir == f.dir && flows[0].place == place {
-				if sum += flows[0].weight; sum > MaxTokens {
+			a := Arc{Place: int(flows[0].place), Weight: flows[0].weight}
+			for flows = flows[1:]; len(flows) > 0 && flows[0].transition == f.transition &&
+				flows[0].dir == f.dir && int(flows[0].place) == a.Place; flows = flows[1:] {
+				if a.Weight = f.dir.together(a.Weight, flows[0].weight); a.Weight > MaxTokens {
 					return p.errorAt(flows[0].line, "the arcs between place %s and transition %s "+
-						"add up to more than %d", quote(p.net.Places[place].ID),
+						"add up to more than %d", quote(p.net.Places[a.Place].ID),
 						quote(p.net.Transitions[f.transition].ID), int64(MaxTokens))
 				}
-				flows = flows[1:]
 			}
-			arcs = append(arcs, Arc{Place: int(place), Weight: sum})
+			arcs = append(arcs, a)
 		}
 		// The capacity ends with the length: an append to one list must not
 		// write into the next.
 		list := arcs[begin:len(arcs):len(arcs)]
-		if t := &p.net.Transitions[f.transition]; f.dir == consumes {
-			t.In = list
-		} else {
-			t.Out = list
+		if err := p.attachList(&p.net.Transitions[f.transition], f, list); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// together is the weight of two arcs between the same nodes. Tokens add up; of conditions the
+// stronger one decides.
+func (d direction) together(a, b int64) int64 {
+	switch d {
+	case reads, resets:
+		return max(a, b)
+	case inhibited:
+		return min(a, b)
+	}
+	return a + b
+}
+
+// attachList gives a transition its arcs of one direction, the first of which is f.
+func (p *parser) attachList(t *Transition, f flow, list []Arc) error {
+	switch f.dir {
+	case consumes:
+		t.In = list
+	case produces:
+		t.Out = list
+	case inhibited:
+		t.Inhibitors = list
+	case resets:
+		for _, a := range list {
+			t.Resets = append(t.Resets, a.Place)
+		}
+	case reads:
+		return p.attachReads(t, f, list)
+	}
+	return nil
+}
+
+// attachReads has a transition take the tokens that it reads and put them back, unless it takes as
+// many anyway. It puts none into a place that it empties.
+func (p *parser) attachReads(t *Transition, f flow, list []Arc) error {
+	for _, a := range list {
+		taken := weightAt(&t.In, a.Place)
+		more := a.Weight - *taken
+		if more <= 0 {
+			continue
+		}
+		*taken += more
+		if slices.Contains(t.Resets, a.Place) {
+			continue
+		}
+		put := weightAt(&t.Out, a.Place)
+		if *put += more; *put > MaxTokens {
+			return p.errorAt(f.line, "the arcs between place %s and transition %s add up to more "+
+				"than %d", quote(p.net.Places[a.Place].ID), quote(t.ID), int64(MaxTokens))
+		}
+	}
+	return nil
+}
+
+// weightAt is the weight of the arc of a place in a sorted list, which gets one of weight 0 if it
+// has none.
+func weightAt(arcs *[]Arc, place int) *int64 {
+	i, found := slices.BinarySearchFunc(*arcs, place, func(a Arc, place int) int {
+		return a.Place - place
+	})
+	if !found {
+		*arcs = slices.Insert(*arcs, i, Arc{Place: place})
+	}
+	return &(*arcs)[i].Weight
 }

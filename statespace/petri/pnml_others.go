@@ -9,7 +9,7 @@ import (
 )
 
 // Tools add elements and attributes of their own to the standard's. A reader that passed over
-// those it does not know would read another net: an inhibitor arc would become a plain one. So the
+// those it does not know would read another net: a transport arc would become a plain one. So the
 // parser passes over those that are listed here, reads or checks those that it knows, and refuses
 // all others.
 
@@ -17,7 +17,7 @@ import (
 // in them are refused all the same.
 var harmless = []string{
 	"toolspecific", "graphics", "name", "description", "comment", "documentation",
-	"finalmarkings",   // of ProM and pm4py: the markings in which a run should end
+	"finalmarkings",   // of ProM and pm4py, where a net is not
 	"labels", "token", // of PIPE: notes, and the colour that tokens are drawn in
 	"orientation", // of PIPE: how a transition is drawn
 	// Of PIPE: questions, and numbers with a name, which is refused where it stands for the number.
@@ -49,11 +49,12 @@ var attributes = map[string]map[string]string{
 		"weight": waits},
 	"shared-transition": {"urgent": waits, "player": "0", "distribution": waits, "value": waits,
 		"rate": waits, "weight": waits},
-	"arc":       {"source": "", "target": "", "type": "", "inscription": "", "weight": ""},
-	"inputArc":  {"source": "", "target": "", "inscription": "", "weight": ""},
-	"outputArc": {"source": "", "target": "", "inscription": "", "weight": ""},
-	"type":      {"value": ""},
-	"arctype":   {"value": ""},
+	"arc":          {"source": "", "target": "", "type": "", "inscription": "", "weight": ""},
+	"inputArc":     {"source": "", "target": "", "inscription": "", "weight": ""},
+	"outputArc":    {"source": "", "target": "", "inscription": "", "weight": ""},
+	"inhibitorArc": {"source": "", "target": "", "inscription": "", "weight": ""},
+	"type":         {"value": ""},
+	"arctype":      {"value": ""},
 }
 
 // own reports whether an attribute belongs to the vocabulary of its element, which is so if it
@@ -150,8 +151,9 @@ func (p *parser) refuse(e xml.StartElement) error {
 		return err
 	}
 	if strings.HasSuffix(strings.ToLower(name), "arc") || in == "<arc>" {
-		return p.errorf("found <%s> in %s; only normal arcs are supported, replace it by a "+
-			"construction of normal arcs, or leave it out if it does not change the net", name, in)
+		return p.errorf("found <%s> in %s, which is not supported; replace it by a construction "+
+			"of normal, inhibitor, read and reset arcs, or leave it out if it does not change the "+
+			"net", name, in)
 	}
 	return p.errorf("found <%s> in %s, which is not known here and may change the net; leave it "+
 		"out, or move it into <toolspecific>, if it does not", name, in)

@@ -35,7 +35,8 @@ type parser struct {
 	ids   map[key]int32 // to the index in nodes
 	nodes []node
 	arcs  []arc
-	first rank // of the first transition
+	final [][]arc // of final markings: to a node, with its tokens
+	first rank    // of the first transition
 	components
 }
 

@@ -158,7 +158,14 @@ var goodFiles = []struct {
 	     </place></marking></finalmarkings></net></pnml>`,
 		petri.Net{Name: "n", Places: []petri.Place{place("p", 1)},
 			Transitions: []petri.Transition{{ID: "t", Name: "tau",
-				In: []petri.Arc{{Place: 0, Weight: 1}}}}}},
+				In: []petri.Arc{{Place: 0, Weight: 1}}}},
+			Final: [][]petri.Arc{{{Place: 0, Weight: 1}}}}},
+	{"final markings", inNet(`<place id="p"/><place id="q"/><referencePlace id="r" ref="q"/>` +
+		`</page><finalmarkings><note/><marking><place idref="r"><text>2</text></place>` +
+		`<place idref="p"><text>3</text></place></marking><marking><name/><place idref="p">` +
+		`<text>0</text></place></marking></finalmarkings><page id="g2">`),
+		petri.Net{Name: "n", Places: []petri.Place{place("p", 0), place("q", 0)},
+			Final: [][]petri.Arc{{{Place: 0, Weight: 3}, {Place: 1, Weight: 2}}, {}}}},
 	{"regular arcs", inNet(twoNodes + `<arc source="p" target="t"><type value="regular"/>
 	     <exported>true</exported></arc>`),
 		petri.Net{Name: "n", Places: []petri.Place{place("p", 0)},

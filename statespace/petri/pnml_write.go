@@ -12,7 +12,8 @@ import (
 const ptnetType = "http://www.pnml.org/version-2009/grammar/ptnet"
 
 // Write writes n as PNML on one page, such that [Read] returns an equal net.
-// The file is valid PNML where the ids of the net are XML names. A net that
+// The file is valid PNML where the ids of the net are XML names and it is
+// [Net.Plain]: the standard has no inhibitor and reset arcs. A net that
 // fails [Net.Check] is refused before anything is written.
 func Write(w io.Writer, n *Net) error {
 	if err := n.Check(); err != nil {
@@ -36,13 +37,21 @@ func Write(w io.Writer, n *Net) error {
 	for i := range n.Transitions {
 		t := &n.Transitions[i]
 		for _, a := range t.In {
-			out.arc(n.Places[a.Place].ID, t.ID, a.Weight)
+			out.arc(kindNormal, n.Places[a.Place].ID, t.ID, a.Weight)
 		}
 		for _, a := range t.Out {
-			out.arc(t.ID, n.Places[a.Place].ID, a.Weight)
+			out.arc(kindNormal, t.ID, n.Places[a.Place].ID, a.Weight)
+		}
+		for _, a := range t.Inhibitors {
+			out.arc(kindInhibitor, n.Places[a.Place].ID, t.ID, a.Weight)
+		}
+		for _, place := range t.Resets {
+			out.arc(kindReset, n.Places[place].ID, t.ID, 1)
 		}
 	}
-	out.put("    </page>\n  </net>\n</pnml>\n")
+	out.put("    </page>\n")
+	out.final(n)
+	out.put("  </net>\n</pnml>\n")
 	if err := out.buf.Flush(); err != nil {
 		return fmt.Errorf("writing PNML: %w", err)
 	}
@@ -117,17 +126,43 @@ func (w *writer) transition(t *Transition) {
 	w.put("      </transition>\n")
 }
 
-func (w *writer) arc(source, target string, weight int64) {
+// arc writes the type of an arc as PIPE does.
+func (w *writer) arc(kind arcKind, source, target string, weight int64) {
 	w.arcs++
 	w.put("      <arc")
 	w.attr("id", w.prefix+strconv.Itoa(w.arcs))
 	w.attr("source", source)
 	w.attr("target", target)
-	if weight == 1 {
+	if weight == 1 && kind == kindNormal {
 		w.put("/>\n")
 		return
 	}
 	w.put(">\n")
-	w.label("inscription", strconv.FormatInt(weight, 10))
+	if weight != 1 {
+		w.label("inscription", strconv.FormatInt(weight, 10))
+	}
+	if kind != kindNormal {
+		w.put("        <type")
+		w.attr("value", kind.String())
+		w.put("/>\n")
+	}
 	w.put("      </arc>\n")
+}
+
+// final writes final markings as ProM does.
+func (w *writer) final(n *Net) {
+	if len(n.Final) == 0 {
+		return
+	}
+	w.put("    <finalmarkings>\n")
+	for _, marking := range n.Final {
+		w.put("      <marking>\n")
+		for _, a := range marking {
+			w.put("        <place")
+			w.attr("idref", n.Places[a.Place].ID)
+			w.put("><text>", strconv.FormatInt(a.Weight, 10), "</text></place>\n")
+		}
+		w.put("      </marking>\n")
+	}
+	w.put("    </finalmarkings>\n")
 }

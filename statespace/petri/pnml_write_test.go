@@ -57,7 +57,14 @@ func nets() *rapid.Generator[*petri.Net] {
 				continue
 			}
 			n.Transitions = append(n.Transitions, petri.Transition{ID: id, Name: name,
-				In: drawArcs(t, places), Out: drawArcs(t, places)})
+				In: drawArcs(t, places), Out: drawArcs(t, places), Inhibitors: drawArcs(t, places)})
+			for _, a := range drawArcs(t, places) {
+				last := &n.Transitions[len(n.Transitions)-1]
+				last.Resets = append(last.Resets, a.Place)
+			}
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "final markings") {
+			n.Final = append(n.Final, append([]petri.Arc{}, drawArcs(t, places)...))
 		}
 		return n
 	})
@@ -157,6 +164,11 @@ func TestCheck(t *testing.T) {
 			Transitions: []petri.Transition{transition("p", nil, nil)}},
 		"transition \"t\": In: there is no place 0": {
 			Transitions: []petri.Transition{transition("t", []petri.Arc{{Weight: 1}}, nil)}},
+		"transition \"t\": Inhibitors: there is no place 0": {Transitions: []petri.Transition{
+			{ID: "t", Name: "t", Inhibitors: []petri.Arc{{Weight: 1}}}}},
+		"transition \"t\": Resets: there is no place 7": {Transitions: []petri.Transition{
+			{ID: "t", Name: "t", Resets: []int{7}}}},
+		"final marking: there is no place 3": {Final: [][]petri.Arc{{{Place: 3, Weight: 1}}}},
 	} {
 		if err := n.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)

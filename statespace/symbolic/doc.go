@@ -70,7 +70,9 @@
 //
 // Firing has operations of its own: the change of an entry is known, and the order of a list is the
 // same afterwards. So a transition is never a diagram. The way back is a transition
-// as well ([Store.Reversed]).
+// as well ([Store.Reversed]). A step may also set an entry, whatever it was: then what follows the
+// entries of a list is united before it is fired. On the way back the entry may have been any
+// number up to a given one.
 //
 // # Relations
 //

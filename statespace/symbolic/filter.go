@@ -30,7 +30,7 @@ func (w *worker) disabled(n Node, t Transition, level int) Node {
 	}
 	// recurse
 	value, down, right := w.at(n)
-	if value < x.step(level).need {
+	if !x.step(level).fits(value) {
 		n = w.node(value, down, w.disabled(right, t, level))
 	} else {
 		forked := w.fork(opDisabled, down, uint64(t), 0, level+1)

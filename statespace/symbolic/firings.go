@@ -66,7 +66,7 @@ func (f *firings) add(to map[Node]*big.Int, nodes []Node, level int) error {
 			return err
 		}
 		value, down, _ := f.s.at(n)
-		if value < f.s.transitions[f.t].steps[0].need {
+		if !f.s.transitions[f.t].steps[0].fits(value) {
 			continue
 		}
 		count, err := f.of(down, level+1)
@@ -86,7 +86,8 @@ func (f *firings) of(n Node, level int) (*big.Int, error) {
 	if level > x.bottom {
 		return f.counts[n], nil
 	}
-	if n, _, _, _ = f.s.workers[0].enough(n, x.step(level).need); n == Empty {
+	st := x.step(level)
+	if n, _, _, _ = f.s.workers[0].enough(n, st.need); n == Empty {
 		return f.counts[Empty], nil
 	}
 	if sum := f.known[n]; sum != nil {
@@ -97,7 +98,10 @@ func (f *firings) of(n Node, level int) (*big.Int, error) {
 	}
 	sum := new(big.Int)
 	for rest := n; rest != Empty; {
-		_, down, right := f.s.at(rest)
+		value, down, right := f.s.at(rest)
+		if st.exceeds(value) {
+			break
+		}
 		below, err := f.of(down, level+1)
 		if err != nil {
 			return nil, err

@@ -37,7 +37,7 @@ func TestProgress(t *testing.T) {
 			var moves []Transition // around, of one or two
 			for level := range cfg.Levels {
 				next := (level + 1 + tries%3) % cfg.Levels
-				x, err := s.NewTransition(Step{level, 1 + uint32(tries)%2, -1}, Step{next, 0, 1})
+				x, err := s.NewTransition(adds(level, 1+uint32(tries)%2, -1), adds(next, 0, 1))
 				must(t, err)
 				moves = append(moves, x)
 			}

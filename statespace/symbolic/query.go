@@ -58,11 +58,14 @@ func (s *Store) Largest(n Node, weights map[int]int64, constant int64) (int64, e
 // Extremes are the smallest and the largest entry at each level, of any vector; of an empty set
 // zeros.
 func (s *Store) Extremes(n Node) (low, high []uint32, err error) {
+	low, high = make([]uint32, s.levels), make([]uint32, s.levels)
+	if n == Empty {
+		return low, high, nil
+	}
 	levels, err := s.newWalk(unlimited).byLevel(n)
 	if err != nil {
 		return nil, nil, err
 	}
-	low, high = make([]uint32, s.levels), make([]uint32, s.levels)
 	for level, nodes := range levels {
 		low[level] = math.MaxUint32
 		for _, n := range nodes {

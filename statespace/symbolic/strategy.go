@@ -171,9 +171,15 @@ func (w *worker) saturateFire(n Node, t Transition, in Node, level int) Node {
 	}
 	// recurse
 	st, r, tasks, left, room := x.step(level), w.openRow(), len(w.tasks) > 0 && in == Unit, in, Unit
+	if st.set != nil {
+		all := w.allBelow(n, st)
+		w.setEntries(r, -1, all, t, st, in, level)
+		n = w.complete(r, in, level)
+		return w.end(&k, n)
+	}
 	for rest := n; rest != Empty; {
 		value, down, right := w.at(rest)
-		if rest = right; value < st.need {
+		if rest = right; !st.fits(value) {
 			continue
 		}
 		value = st.after(value)
@@ -260,7 +266,11 @@ func (w *worker) fireEntry(r *row, i int, in Node, level int) int {
 	}
 	for _, t := range transitions {
 		st, room := w.transitions[t].steps[0], Unit
-		if value < st.need {
+		if !st.fits(value) {
+			continue
+		}
+		if st.set != nil {
+			i = w.setEntries(r, i, r.entries[i].down, Transition(t), st, in, level)
 			continue
 		}
 		after := st.after(value)
@@ -273,11 +283,43 @@ func (w *worker) fireEntry(r *row, i int, in Node, level int) int {
 	return i
 }
 
+// setEntries adds to a row, within a set, what follows n by a transition that sets the entry. It
+// returns where entry i is afterwards.
+func (w *worker) setEntries(r *row, i int, n Node, t Transition, st step, in Node, level int) int {
+	w.push(n) // the entry may change
+	if in == Unit {
+		below := w.saturateFire(n, t, Unit, level+1)
+		w.push(below)
+		i = w.addAll(r, i, st.set, below)
+		w.pop()
+	}
+	for rest := in; rest > Unit; {
+		value, room, right := w.at(rest)
+		if value > st.set.high {
+			break
+		}
+		if rest = right; value >= st.set.low {
+			i = w.addTo(r, i, value, w.saturateFire(n, t, room, level+1))
+		}
+	}
+	w.pop()
+	return i
+}
+
+// addAll adds what follows each of some values to a row, and returns where entry i is afterwards.
+func (w *worker) addAll(r *row, i int, all *values, below Node) int {
+	for v := all.low; ; v++ {
+		if i = w.addTo(r, i, v, below); v == all.high {
+			return i
+		}
+	}
+}
+
 // fireEntryTasks is fireEntry, with calls that other workers may make, all but one: they fire from
 // the entry as it is first.
 func (w *worker) fireEntryTasks(r *row, i int, transitions []int, level int) int {
 	value, down := r.entries[i].value, r.entries[i].down
-	can := func(t int) bool { return value >= w.transitions[t].steps[0].need }
+	can := func(t int) bool { return w.transitions[t].steps[0].fits(value) }
 	calls, forked := 0, 0
 	for _, t := range transitions {
 		if can(t) {
@@ -301,7 +343,13 @@ func (w *worker) fireEntryTasks(r *row, i int, transitions []int, level int) int
 		if !ok {
 			below = w.saturateFire(down, Transition(t), Unit, level+1)
 		}
-		i = w.addTo(r, i, w.transitions[t].steps[0].after(value), below)
+		if st := w.transitions[t].steps[0]; st.set != nil {
+			w.push(below)
+			i = w.addAll(r, i, st.set, below)
+			w.pop()
+		} else {
+			i = w.addTo(r, i, st.after(value), below)
+		}
 		calls--
 	}
 	w.pop()

@@ -130,11 +130,23 @@ func (t *tester) same(what string, n Node, err error, want vectors) {
 	}
 }
 
+// adds is a step that needs an entry, and adds to it.
+func adds(level int, need uint32, change int64) Step {
+	return Step{Level: level, Need: need, Change: change}
+}
+
 // steps are of a random transition.
 func (t *tester) steps() (steps []Step) {
 	for _, level := range t.rng.Perm(levels)[:1+t.rng.IntN(levels)] {
 		need := t.rng.Uint32N(3)
-		steps = append(steps, Step{level, need, t.rng.Int64N(3) - min(1, int64(need))})
+		st := adds(level, need, t.rng.Int64N(3)-min(1, int64(need)))
+		if t.rng.IntN(4) == 0 {
+			st.Below = t.rng.Uint32N(5) // may be need or less
+		}
+		if t.rng.IntN(4) == 0 {
+			st.Set, st.Change = true, t.rng.Int64N(4)
+		}
+		steps = append(steps, st)
 	}
 	return steps
 }
@@ -148,13 +160,42 @@ func (t *tester) transition(steps []Step) Transition {
 
 // enabled reports whether steps can be taken from v.
 func enabled(v vector, steps []Step) bool {
-	return !slices.ContainsFunc(steps, func(s Step) bool { return v[s.Level] < s.Need })
+	return !slices.ContainsFunc(steps, func(s Step) bool {
+		return v[s.Level] < s.Need || s.Below > 0 && v[s.Level] >= s.Below
+	})
+}
+
+// before are the vectors that steps lead from to v, with entries up to high.
+func before(v vector, steps []Step, high []uint32) (all []vector) {
+	all = []vector{v}
+	for _, s := range steps {
+		var more []vector
+		for _, u := range all {
+			if !s.Set {
+				u[s.Level] = uint32(int64(u[s.Level]) - s.Change)
+				more = append(more, u)
+				continue
+			}
+			for value := range high[s.Level] + 1 {
+				u[s.Level] = value
+				more = append(more, u)
+			}
+		}
+		all = more
+	}
+	return slices.DeleteFunc(all, func(u vector) bool {
+		w, _ := fired(u, steps)
+		return w != v || !enabled(u, steps)
+	})
 }
 
 // fired is v after the steps; ok is false where an entry would be too large.
 func fired(v vector, steps []Step) (after vector, ok bool) {
 	for _, s := range steps {
 		sum := int64(v[s.Level]) + s.Change
+		if s.Set {
+			sum = s.Change
+		}
 		if sum > math.MaxUint32 {
 			return v, false
 		}
@@ -183,8 +224,8 @@ func (all vectors) with(others vectors) vectors {
 // paces are how often tests collect garbage: as the store does, for each node, for some.
 var paces = []uint64{0, 1, 3}
 
-// forPaces runs a test for all paces and so many seeds: with one goroutine, with several, and with
-// a mirrored one, whose tasks no other takes.
+// forPaces runs a test for all paces and so many seeds, or more if that is quick: with one
+// goroutine, with several, and with a mirrored one, whose tasks no other takes.
 func forPaces(t *testing.T, seeds int, test func(t *tester)) {
 	for _, c := range []struct {
 		name       string
@@ -193,7 +234,11 @@ func forPaces(t *testing.T, seeds int, test func(t *tester)) {
 	}{{"1 goroutine", 1, false}, {"3 goroutines", 3, false}, {"mirrored", 3, true}} {
 		for _, pace := range paces {
 			t.Run(fmt.Sprint(c.name, ", pace ", pace), func(t *testing.T) {
-				for seed := range uint64(replay.Often(seeds, seeds) / ((c.goroutines + 1) / 2)) {
+				count := replay.Often(seeds, seeds) / ((c.goroutines + 1) / 2)
+				if pace == 0 {
+					count *= 12 // they take little time
+				}
+				for seed := range uint64(count) {
 					x := newTester(t, Config{pace: pace, Goroutines: c.goroutines,
 						eager: !c.mirrored}, seed)
 					x.s.workers[0].mirrored = c.mirrored
@@ -229,14 +274,16 @@ func TestFire(t *testing.T) {
 		x := t.transition(steps)
 		fits := a.filter(func(v vector) bool {
 			_, ok := fired(v, steps)
-			return ok || !enabled(v, steps)
+			return ok
 		})
-		if len(fits) < len(a) {
+		if some := a.filter(func(v vector) bool {
+			return enabled(v, steps) && !fits[v]
+		}); len(some) > 0 {
 			if _, err := t.s.Fire(na, x); !errors.Is(err, errValue) {
 				t.Fatalf("an entry becomes too large, and Fire says %v", err)
 			}
-			a, na = fits, t.held(t.nodeOf(fits), nil)
 		}
+		a, na = fits, t.held(t.nodeOf(fits), nil)
 		can, after := a.filter(func(v vector) bool { return enabled(v, steps) }), vectors{}
 		for v := range can {
 			w, _ := fired(v, steps)
@@ -246,13 +293,56 @@ func TestFire(t *testing.T) {
 		t.same("fire", n, err, after)
 		n, err = t.s.FireUnion(na, x, nb)
 		t.same("fire and union", n, err, after.with(b))
-		back, err := t.s.Reversed(x)
+		high, lead := []uint32{2, 1, 3, 2}, vectors{}
+		for v := range after {
+			for _, u := range before(v, steps, high) {
+				lead[u] = true
+			}
+		}
+		back, err := t.s.Reversed(x, high)
 		must(t.T, err)
 		n, err = t.s.Fire(t.held(t.s.Fire(na, x)), back)
-		t.same("predecessors", n, err, can)
+		t.same("predecessors", n, err, lead)
 		n, err = t.s.Disabled(na, x)
 		t.same("disabled", n, err, a.filter(func(v vector) bool { return !can[v] }))
 	})
+}
+
+// TestBlocked: a transition whose entry can never be large and small enough leads nowhere, and back
+// from nowhere.
+func TestBlocked(t *testing.T) {
+	x := newTester(t, Config{}, 1)
+	all, high := vectors{}, []uint32{3, 3, 3, 3}
+	for value := range uint32(4) {
+		all[vector{value}] = true
+	}
+	n := x.held(x.nodeOf(all), nil)
+	for need := range uint32(4) {
+		for below := range uint32(4) {
+			for _, set := range []bool{false, true} {
+				steps := []Step{{Need: need, Below: below, Change: -int64(need), Set: set}}
+				if set {
+					steps[0].Change = 1
+				}
+				there := x.transition(steps)
+				back, err := x.s.Reversed(there, high)
+				must(t, err)
+				after, lead := vectors{}, vectors{}
+				for v := range all {
+					if w, _ := fired(v, steps); enabled(v, steps) {
+						after[w] = true
+					}
+					for _, u := range before(v, steps, high) {
+						lead[u] = true
+					}
+				}
+				to, err := x.s.Fire(n, there)
+				x.same("there", to, err, after)
+				from, err := x.s.Fire(n, back)
+				x.same("back", from, err, lead)
+			}
+		}
+	}
 }
 
 // TestFilters compares weighted sums, the largest entries, and what is stuck.
@@ -346,12 +436,19 @@ func TestReach(t *testing.T) {
 	})
 }
 
-// moves are steps that move a token, and may need or lose others.
+// moves are steps that move a token, and may need or lose others, or need that there are few.
 func (t *tester) moves() []Step {
 	at := t.rng.Perm(levels)
-	steps := []Step{{at[0], 1 + t.rng.Uint32N(2), -1}, {at[1], t.rng.Uint32N(2), 1}}
-	if t.rng.IntN(2) == 0 {
-		steps = append(steps, Step{at[2], 1, -t.rng.Int64N(2)})
+	steps := []Step{adds(at[0], 1+t.rng.Uint32N(2), -1), adds(at[1], t.rng.Uint32N(2), 1)}
+	switch t.rng.IntN(6) {
+	case 0, 1, 2:
+		steps = append(steps, adds(at[2], 1, -t.rng.Int64N(2)))
+	case 3, 4:
+		left := t.rng.Uint32N(3)
+		steps = append(steps, Step{Level: at[2], Need: left, Change: int64(left), Set: true})
+	}
+	if t.rng.IntN(3) == 0 {
+		steps[t.rng.IntN(len(steps))].Below = 2 + t.rng.Uint32N(3)
 	}
 	return steps
 }
@@ -449,9 +546,9 @@ func testFull(t *testing.T, goroutines int) {
 	x.s.Hold(from)
 	var grow []Transition
 	for level := range levels {
-		grow = append(grow, x.transition([]Step{{level, 0, 1}, {(level + 1) % levels, 0, 3}}))
+		grow = append(grow, x.transition([]Step{adds(level, 0, 1), adds((level+1)%levels, 0, 3)}))
 	}
-	alone := x.transition([]Step{{levels - 1, 0, 1}})
+	alone := x.transition([]Step{adds(levels-1, 0, 1)})
 	_, err = x.s.Reach(from, []Transition{alone}, Saturation)
 	if full := (*FullError)(nil); !errors.As(err, &full) {
 		t.Errorf("an endless list gives %v", err)
@@ -494,12 +591,18 @@ func TestRefused(t *testing.T) {
 	_, level := s.NewTransition(Step{Level: 1})
 	_, twice := s.NewTransition(Step{}, Step{})
 	_, negative := s.NewTransition(Step{Need: 1, Change: -2})
+	_, set := s.NewTransition(Step{Need: 1, Change: -1, Set: true})
+	sets, err := s.NewTransition(Step{Set: true})
+	must(t, err)
+	back, err := s.Reversed(sets, []uint32{7})
+	must(t, err)
+	_, again := s.Reversed(back, []uint32{7})
 	_, weight := s.AtMost(list[0], map[int]int64{0: math.MaxInt64}, 0)
 	_, least := s.Largest(list[0], map[int]int64{0: math.MinInt64}, 0)
 	_, other := s.Largest(list[0], map[int]int64{1: 1}, 0)
 	_, strategy := s.Reach(list[0], nil, "none")
-	for i, err := range []error{long, none, level, twice, negative, weight, least, other,
-		strategy} {
+	for i, err := range []error{long, none, level, twice, negative, set, again, weight, least,
+		other, strategy} {
 		if err == nil {
 			t.Errorf("call %d succeeds", i)
 		}

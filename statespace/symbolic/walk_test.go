@@ -32,7 +32,7 @@ func TestWalksEnd(t *testing.T) {
 	must(t, err)
 	defer s.Close()
 	n := manyNodes(t, s, 3*lookEvery)
-	move, err := s.NewTransition(Step{0, 1, -1}, Step{1, 0, 1})
+	move, err := s.NewTransition(adds(0, 1, -1), adds(1, 0, 1))
 	must(t, err)
 	for _, call := range []struct {
 		name  string

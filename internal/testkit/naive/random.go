@@ -33,6 +33,43 @@ func RandomNet(rng *rand.Rand, places, transitions int) *petri.Net {
 	return n
 }
 
+// AnyNet is RandomNet or RandomSpecial.
+func AnyNet(rng *rand.Rand, places, transitions int) *petri.Net {
+	if rng.IntN(2) == 0 {
+		return RandomNet(rng, places, transitions)
+	}
+	return RandomSpecial(rng, places, transitions)
+}
+
+// RandomSpecial is RandomNet whose transitions have read, inhibitor and reset
+// arcs too.
+func RandomSpecial(rng *rand.Rand, places, transitions int) *petri.Net {
+	n := RandomNet(rng, places, transitions)
+	AddSpecial(rng, n)
+	return n
+}
+
+// AddSpecial gives the transitions of a net read, inhibitor and reset arcs. It
+// reaches no markings with more tokens then.
+func AddSpecial(rng *rand.Rand, n *petri.Net) {
+	places := len(n.Places)
+	for i := range n.Transitions {
+		t := &n.Transitions[i]
+		for place := range places {
+			switch rng.IntN(3 * places) {
+			case 0, 1:
+				t.Inhibitors = append(t.Inhibitors, petri.Arc{Place: place,
+					Weight: 1 + rng.Int64N(4)})
+			case 2:
+				t.Resets = append(t.Resets, place)
+			}
+		}
+		if rng.IntN(3) == 0 && len(t.In) > 0 { // reads what it takes
+			t.Out = append([]petri.Arc(nil), t.In...)
+		}
+	}
+}
+
 // randomArcs returns arcs of about two places.
 func randomArcs(rng *rand.Rand, places int) []petri.Arc {
 	var arcs []petri.Arc

@@ -77,7 +77,7 @@ func (r *round) strikeModel(m *model) error {
 
 // net draws a net. Most are small and bounded.
 func (r *round) net() *petri.Net {
-	n := naive.RandomNet(r.Rand, 1+r.IntN(8), r.IntN(9))
+	n := naive.AnyNet(r.Rand, 1+r.IntN(8), r.IntN(9))
 	for t := range n.Transitions {
 		if r.IntN(12) == 0 {
 			n.Transitions[t].In = nil // a source
@@ -131,7 +131,7 @@ func scale(n *petri.Net, by int64) {
 	}
 	for i := range n.Transitions {
 		t := &n.Transitions[i]
-		for _, arcs := range [][]petri.Arc{t.In, t.Out} {
+		for _, arcs := range [][]petri.Arc{t.In, t.Out, t.Inhibitors} {
 			for j := range arcs {
 				arcs[j].Weight *= by
 			}

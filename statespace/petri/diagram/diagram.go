@@ -220,7 +220,7 @@ func (x *explorer) reach(strategy symbolic.Strategy) error {
 	return err
 }
 
-// steps are what a transition does at each level, and whether it changes any.
+// steps are what a transition does at each level, and whether it may change any.
 func (x *explorer) steps(t *petri.Transition) (steps []symbolic.Step, moves bool) {
 	out := t.Out
 	for _, in := range t.In {
@@ -238,13 +238,41 @@ func (x *explorer) steps(t *petri.Transition) (steps []symbolic.Step, moves bool
 	for _, a := range out {
 		steps = append(steps, symbolic.Step{Level: x.levels[a.Place], Change: a.Weight})
 	}
+	if len(t.Inhibitors)+len(t.Resets) > 0 {
+		steps = x.specialSteps(t, steps)
+	}
 	for _, st := range steps {
-		moves = moves || st.Change != 0
+		moves = moves || st.Set || st.Change != 0
 	}
 	if len(steps) == 0 {
 		steps = []symbolic.Step{{}} // it can always fire
 	}
 	return steps, moves
+}
+
+// specialSteps adds the inhibitor and reset arcs of a transition to its steps.
+func (x *explorer) specialSteps(t *petri.Transition, steps []symbolic.Step) []symbolic.Step {
+	at := func(place int) *symbolic.Step {
+		for i := range steps {
+			if steps[i].Level == x.levels[place] {
+				return &steps[i]
+			}
+		}
+		steps = append(steps, symbolic.Step{Level: x.levels[place]})
+		return &steps[len(steps)-1]
+	}
+	for _, a := range t.Inhibitors {
+		at(a.Place).Below = uint32(a.Weight)
+	}
+	for _, place := range t.Resets {
+		at(place).Set, at(place).Change = true, 0
+	}
+	for _, a := range t.Out {
+		if st := at(a.Place); st.Set {
+			st.Change = a.Weight
+		}
+	}
+	return steps
 }
 
 // count finds the numbers of a result.

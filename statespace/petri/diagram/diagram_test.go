@@ -85,7 +85,7 @@ func TestThousandPhilosophers(t *testing.T) {
 // boundedNet is a random net with some hundred markings at most.
 func boundedNet(rng *rand.Rand) (*petri.Net, naive.Result) {
 	for {
-		net := naive.RandomNet(rng, 2+rng.IntN(5), 1+rng.IntN(6))
+		net := naive.AnyNet(rng, 2+rng.IntN(5), 1+rng.IntN(6))
 		if r, err := naive.Explore(net, 500); err == nil && r.Complete {
 			return net, r
 		}

@@ -44,6 +44,10 @@
 // most nets all there are. They are found by the transitions reversed, within the reachable
 // markings (symbolic.Store.ReachWithin).
 //
+// An inhibitor arc is one more condition of a transition, and a reset arc sets an entry. Backwards
+// the place that it empties had any number of tokens, up to the most that it has in a reachable
+// marking.
+//
 // A trace is found by steepest descent where that leads there: its goal is the marking that is
 // nearest to the initial one, and each transition is the one that comes nearest to it. Where none
 // comes nearer, the trace is found backwards: the markings that one reversed transition leads to

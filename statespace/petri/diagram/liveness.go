@@ -120,7 +120,7 @@ func (x *explorer) replace(old symbolic.Node) func(symbolic.Node, error) (symbol
 // reverse makes the transitions that lead back.
 func (x *explorer) reverse() error {
 	for _, t := range x.moving[len(x.back):] {
-		back, err := x.s.Reversed(t)
+		back, err := x.s.Reversed(t, x.high)
 		if err != nil {
 			return err
 		}

@@ -168,4 +168,8 @@ func TestNearer(t *testing.T) {
 			t.Errorf("%v gains %d, not %d", c.changes, gain, c.gain)
 		}
 	}
+	emptied := []symbolic.Step{{Level: 0, Set: true}}
+	if gain := nearer(emptied, from, to); gain != 1 { // from 5 to 0 where 2 is the goal
+		t.Errorf("setting an entry gains %d", gain)
+	}
 }

@@ -96,11 +96,12 @@ func touchedBy(net *petri.Net) [][]int {
 	all := make([][]int, len(net.Transitions))
 	for i := range net.Transitions {
 		t, places := &net.Transitions[i], []int(nil)
-		for _, arcs := range [][]petri.Arc{t.In, t.Out} {
+		for _, arcs := range [][]petri.Arc{t.In, t.Out, t.Inhibitors} {
 			for _, a := range arcs {
 				places = append(places, a.Place)
 			}
 		}
+		places = append(places, t.Resets...)
 		slices.Sort(places)
 		all[i] = slices.Compact(places)
 	}
@@ -221,6 +222,12 @@ func noack(net *petri.Net, more func() bool) []int {
 	for i := range net.Transitions {
 		for _, a := range net.Transitions[i].In {
 			taking[a.Place] = append(taking[a.Place], i)
+		}
+		for _, a := range net.Transitions[i].Inhibitors {
+			taking[a.Place] = append(taking[a.Place], i)
+		}
+		for _, place := range net.Transitions[i].Resets {
+			taking[place] = append(taking[place], i)
 		}
 		for _, a := range net.Transitions[i].Out {
 			adding[a.Place] = append(adding[a.Place], i)

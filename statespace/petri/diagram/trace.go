@@ -142,7 +142,11 @@ func (x *explorer) descend(goal symbolic.Node) ([]int, error) {
 func nearer(steps []symbolic.Step, from, to []uint32) (gain int64) {
 	for _, st := range steps {
 		before := int64(from[st.Level]) - int64(to[st.Level])
-		gain += max(before, -before) - max(before+st.Change, -before-st.Change)
+		after := before + st.Change
+		if st.Set {
+			after = st.Change - int64(to[st.Level])
+		}
+		gain += max(before, -before) - max(after, -after)
 	}
 	return gain
 }

@@ -47,8 +47,8 @@ func chooseBasis(s *structure, width []int, b *budget) []*relation {
 	e := &basis{
 		s: s, width: width, common: 1,
 		implied: make([]*relation, len(width)),
-		pivotOf: make([]int, len(s.net.Transitions)),
-		rare:    make([]int, len(s.net.Transitions)),
+		pivotOf: make([]int, s.columns),
+		rare:    make([]int, s.columns),
 		budget:  b,
 	}
 	for t := range e.pivotOf {

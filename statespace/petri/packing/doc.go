@@ -18,6 +18,10 @@
 // out, and the analysis is repeated without them. A place that no semiflow
 // contains may still be bounded by a weighting that no transition increases.
 //
+// A reset arc takes any number of tokens, so no semiflow contains its place. A
+// weighting that no transition increases may. Inhibitor arcs only take firings
+// away: all that holds without them holds.
+//
 // A place without a bound gets as many bits as Options.GuessBits says. A [Search] begins with 1 to
 // 8: the most that take no more words than the fewest that random walks do not outgrow. A firing
 // that puts more tokens there gives an *explore.OverflowError; the caller
@@ -58,11 +62,13 @@
 //
 // A packed marking is a linear function of the marking, so a transition adds the
 // same number to it whenever it fires. All fields of the sum are in range, so
-// that nothing is carried between them in the end.
+// that nothing is carried between them in the end. Places that a transition empties
+// have fields of their own, which are cleared then.
 //
 // The tests for enabledness are linear too. Each condition of a transition gets
 // a lane, which is a few bits of a word. The lane holds a weighted token sum
-// plus a bias, and its top bit says whether the condition holds. Small nets add
+// plus a bias, and its top bit says whether the condition holds. That a place has few
+// tokens is a condition on those that it can still get. Small nets add
 // up the lanes of all transitions from tables, one row for some bits of the
 // packed marking. Large nets add up the entries of the fields that are not zero.
 //

@@ -15,6 +15,7 @@ type examiner struct {
 	places  []int    // that these need
 	marking []int64  // their tokens, and the number of successors after all places
 	seen    []uint64 // by batch: the transitions that were enabled
+	emptied []int    // which of questions.emptied have their initial tokens in all markings so far
 }
 
 func newExaminer(p *Packing) *examiner {
@@ -27,6 +28,9 @@ func newExaminer(p *Packing) *examiner {
 	}
 	if p.questions.fires > 0 {
 		x.seen = make([]uint64, len(p.program.batches))
+		for i := range p.questions.emptied {
+			x.emptied = append(x.emptied, i)
+		}
 	}
 	x.see()
 	if len(x.open) == 0 && x.seen == nil {
@@ -85,6 +89,22 @@ func (e *expander) examine(state []uint64, successors int) {
 	if x.seen != nil {
 		e.examineTransitions(state)
 	}
+	if len(x.emptied) > 0 {
+		e.examineEmptied(state)
+	}
+}
+
+// examineEmptied notes which places that reset arcs lead to have changed for the first time.
+func (e *expander) examineEmptied(state []uint64) {
+	q := &e.p.questions
+	e.examiner.emptied = slices.DeleteFunc(e.examiner.emptied, func(i int) bool {
+		place := q.emptied[i]
+		if e.p.tokens(state, place) == e.p.s.initial[place] {
+			return false
+		}
+		e.find(q.fires+len(e.p.net.Transitions)+i, 1)
+		return true
+	})
 }
 
 // examineTransitions notes which transitions are enabled for the first time.

@@ -90,6 +90,7 @@ func (e *expander) fire(state, out []uint64, guarded bool) ([]uint64, error) {
 		most += bits.OnesCount64(e.g.batches[i].enabled(e.lanes))
 	}
 	out = slices.Grow(out, most*len(state)) // at once, or wide nets leave much garbage
+	resets := e.g.resets
 	for i := range e.g.batches {
 		enabled := e.g.batches[i].enabled(e.lanes)
 		for ; enabled != 0; enabled &= enabled - 1 {
@@ -107,6 +108,11 @@ func (e *expander) fire(state, out []uint64, guarded bool) ([]uint64, error) {
 			successor := out[n:]
 			for _, s := range slot.steps {
 				successor[s.word] += s.step
+			}
+			if resets != nil {
+				for _, r := range resets[i*wordBits+bits.TrailingZeros64(enabled)] {
+					successor[r.word] = successor[r.word]&^r.clear | r.fill
+				}
 			}
 		}
 	}

@@ -36,7 +36,9 @@ func randomNets(t *testing.T, count int, test func(t *testing.T, net *petri.Net)
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		net := randomProcesses(rng)
 		if seed%2 == 0 {
-			net = naive.RandomNet(rng, 2+rng.IntN(7), 1+rng.IntN(7))
+			net = naive.AnyNet(rng, 2+rng.IntN(7), 1+rng.IntN(7))
+		} else if seed%3 == 0 {
+			naive.AddSpecial(rng, net)
 		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { test(t, net) })
 	}

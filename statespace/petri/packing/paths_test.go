@@ -255,7 +255,7 @@ func TestPathsOfRandomNets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	cases := map[string]int{}
 	for i := 0; cases["nets"] < 100; i++ {
-		n := naive.RandomNet(rng, 1+rng.IntN(5), 1+rng.IntN(5))
+		n := naive.AnyNet(rng, 1+rng.IntN(5), 1+rng.IntN(5))
 		all := markings(n, 24)
 		if all == nil {
 			continue

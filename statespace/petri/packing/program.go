@@ -3,6 +3,8 @@ package packing
 import (
 	"math"
 	"math/bits"
+
+	"github.com/farhash/farhash/statespace/petri"
 )
 
 const (
@@ -41,9 +43,10 @@ type program struct {
 	sumWord int // the lane word with the token sum, times the common divisor
 	peaks   []peakLane
 	guarded bool // some slot has guards
-	resting bool // some slot has conditions that no lane tests
+	resting bool // some slot has conditions that no lane tests, or empties places
 	dense   *dense
 	sparse  *sparse
+	resets  [][]refill // by slot: the places that it empties; nil if none does
 }
 
 // batch is a word of enabledness bits: the conjunction of its planes. A
@@ -68,6 +71,12 @@ type wordStep struct {
 	step uint64
 }
 
+// refill sets the field of a place that a firing empties: its bits are cleared, then others added.
+type refill struct {
+	word        int
+	clear, fill uint64
+}
+
 // guard says that the transition overflows a place that has more tokens.
 type guard struct {
 	place int
@@ -90,9 +99,10 @@ type rule struct {
 	least, most int64
 }
 
-// condition is a weighted token sum that must reach a threshold.
+// condition is a weighted token sum, plus a constant, that must reach a threshold.
 type condition struct {
 	weights   vector // by place
+	constant  int64  // so that the sum is 0 or more where weights are negative
 	threshold int64
 	most      int64 // the largest sum
 }
@@ -147,6 +157,9 @@ func assemble(p *Packing, masks bool) *program {
 			g.step[i] = s.steps[0].step
 		}
 	}
+	if p.s.emptied() != nil {
+		g.addResets()
+	}
 	g.addPeaks()
 	return g
 }
@@ -179,6 +192,11 @@ func (g *program) addMasks() {
 		for _, a := range g.p.net.Transitions[t].In {
 			if len(g.p.s.effects[a.Place]) > 0 {
 				g.addRule(rule{word, bit, a.Place, a.Weight, math.MaxInt64})
+			}
+		}
+		for _, a := range g.p.net.Transitions[t].Inhibitors {
+			if !g.p.s.constant(a.Place) {
+				g.addRule(rule{word, bit, a.Place, 0, a.Weight - 1})
 			}
 		}
 		used++
@@ -218,6 +236,12 @@ func (g *program) local(t int) bool {
 			return false
 		}
 	}
+	for _, a := range g.p.net.Transitions[t].Inhibitors {
+		if g.p.s.constant(a.Place) && g.p.s.initial[a.Place] >= a.Weight ||
+			!g.p.s.constant(a.Place) && !g.alone(a.Place) {
+			return false
+		}
+	}
 	return true
 }
 
@@ -253,7 +277,7 @@ func (g *program) addTransition(t int, conditions, rest []condition, used int) i
 		}
 		c := &conditions[i]
 		shift := top - c.power()
-		g.bias[word] += uint64(1)<<top - uint64(c.threshold)<<shift
+		g.bias[word] += uint64(1)<<top - uint64(c.threshold-c.constant)<<shift
 		for _, w := range c.weights {
 			g.addPlace(word, shift, w.index, w.coef)
 		}
@@ -306,6 +330,9 @@ func (g *program) addStored(word, shift, place int, weight int64) {
 //
 // An input that takes all the tokens a place can have is satisfied only by the
 // full place. So the conjunction of such inputs is one condition, on their sum.
+// An inhibitor arc is a condition on the tokens that a place can still get.
+// That a place is empty is the same as that it can get all that it has room for,
+// and part of that sum.
 func (g *program) conditions(t int) ([]condition, bool) {
 	var full condition
 	var partial []condition
@@ -323,6 +350,22 @@ func (g *program) conditions(t int) ([]condition, bool) {
 			partial = append(partial, condition{
 				weights: vector{{a.Place, 1}}, threshold: a.Weight, most: limit,
 			})
+		}
+	}
+	for _, a := range g.p.net.Transitions[t].Inhibitors {
+		limit := g.p.limit[a.Place]
+		switch {
+		case g.p.s.constant(a.Place) && g.p.s.initial[a.Place] >= a.Weight:
+			return nil, false
+		case g.p.s.constant(a.Place) || a.Weight > limit:
+			// never so many
+		case a.Weight == 1 && limit <= fullLimit:
+			full.weights = append(full.weights, term{a.Place, -1})
+			full.constant += limit
+			full.threshold += limit
+		default:
+			partial = append(partial, condition{weights: vector{{a.Place, -1}}, constant: limit,
+				threshold: limit - a.Weight + 1, most: limit})
 		}
 	}
 	full.most = full.threshold
@@ -350,6 +393,7 @@ func (g *program) merge(full condition, partial []condition) []condition {
 	}
 	merged := condition{
 		weights:   first.weights,
+		constant:  first.constant + weight*full.constant,
 		threshold: first.threshold + weight*full.threshold,
 		most:      first.most + weight*full.most,
 	}
@@ -371,6 +415,7 @@ func (g *program) scale(c *condition) {
 	for i := range c.weights {
 		c.weights[i].coef *= factor
 	}
+	c.constant *= factor
 	c.threshold *= factor
 	c.most *= factor
 }
@@ -383,6 +428,16 @@ func (g *program) slot(t int, rest []condition) slot {
 	return s
 }
 
+// addResets notes which places each slot empties.
+func (g *program) addResets() {
+	g.resting, g.resets = true, make([][]refill, len(g.slots))
+	for i, s := range g.slots {
+		if s.transition >= 0 {
+			g.resets[i] = g.p.refills(s.transition)
+		}
+	}
+}
+
 // guards returns the places that a firing of t may overflow.
 func (p *Packing) guards(t int) []guard {
 	var guards []guard
@@ -391,10 +446,40 @@ func (p *Packing) guards(t int) []guard {
 			guards = append(guards, guard{c.index, p.limit[c.index] - c.coef})
 		}
 	}
+	for _, place := range p.net.Transitions[t].Resets {
+		if out := produced(&p.net.Transitions[t], place); out > p.limit[place] &&
+			p.s.bound[place] == unbounded {
+			guards = append(guards, guard{place, -1}) // whatever it has
+		}
+	}
 	return guards
 }
 
-// steps returns the change of a packed marking by one firing of t.
+// produced is the weight of the arc from a transition to a place, 0 if there is none.
+func produced(t *petri.Transition, place int) int64 {
+	for _, a := range t.Out {
+		if a.Place == place {
+			return a.Weight
+		}
+	}
+	return 0
+}
+
+// refills returns what a firing of t does to places that it empties. These have fields of their
+// own, as no invariant contains them, or are always empty.
+func (p *Packing) refills(t int) []refill {
+	var refills []refill
+	for _, place := range p.net.Transitions[t].Resets {
+		if w := p.where[place]; w.field >= 0 {
+			f := &p.fields[w.field]
+			refills = append(refills, refill{w.word, f.mask() << f.shift,
+				uint64(produced(&p.net.Transitions[t], place)) * w.step})
+		}
+	}
+	return refills
+}
+
+// steps returns the change of a packed marking by one firing of t, without refills.
 func (p *Packing) steps(t int) []wordStep {
 	var steps []wordStep
 	for _, c := range changes(&p.net.Transitions[t]) {
@@ -477,7 +562,7 @@ func (b *batch) enabled(lanes []uint64) uint64 {
 // holds reports whether all conditions hold.
 func (p *Packing) holds(state []uint64, conditions []condition) bool {
 	for i := range conditions {
-		var sum int64
+		sum := conditions[i].constant
 		for _, w := range conditions[i].weights {
 			sum += w.coef * p.tokens(state, w.index)
 		}

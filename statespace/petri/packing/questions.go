@@ -39,11 +39,12 @@ type question struct {
 // not hold, or a Sometimes does. A bound has two: the largest value + 1, and 1 if that is the
 // most that the structure allows. Liveness has one, 1 at a deadlock. A temporal one has one, its
 // verdict after the search. Transitions, where a question needs to know which can fire, have one
-// each.
+// each, and then places that reset arcs lead to: a firing that empties one need not change it.
 type questions struct {
-	list  []question
-	fires int // the first finding of the transitions; 0 if none is needed
-	n     int // findings in all
+	list    []question
+	fires   int   // the first finding of the transitions; 0 if none is needed
+	emptied []int // places, whose findings follow those of the transitions
+	n       int   // findings in all
 }
 
 // ask has the packing answer properties.
@@ -80,6 +81,12 @@ func (p *Packing) ask(properties []property.Property) error {
 		if at.Kind >= property.Stable && q.fires == 0 && at.known == logic.Unknown {
 			q.fires = q.n
 			q.n += len(p.net.Transitions)
+			for place, emptied := range p.s.emptied() {
+				if emptied {
+					q.emptied = append(q.emptied, place)
+				}
+			}
+			q.n += len(q.emptied)
 		}
 	}
 	return nil
@@ -176,23 +183,34 @@ func (p *Packing) stableByStructure() logic.Verdict {
 	if len(p.net.Places) == 0 {
 		return logic.False
 	}
-	if slices.Contains(p.changing(func(t int) bool { return p.s.live[t] }), false) {
+	may := make([]bool, len(p.net.Places))
+	for t := range p.net.Transitions {
+		if p.s.live[t] {
+			changed(&p.net.Transitions[t], func(place int) { may[place] = true })
+		}
+	}
+	if slices.Contains(may, false) {
 		return logic.True
 	}
 	return logic.Unknown
 }
 
-// changing reports, by place, whether some of the transitions changes it.
-func (p *Packing) changing(fires func(t int) bool) []bool {
+// allChanged reports whether each place has had another number of tokens than initially, as
+// findings say.
+func (p *Packing) allChanged(findings []uint64) bool {
 	changed := make([]bool, len(p.net.Places))
+	first := p.questions.fires + len(p.net.Transitions)
+	for i, place := range p.questions.emptied {
+		changed[place] = findings[first+i] != 0
+	}
 	for t := range p.net.Transitions {
-		if fires(t) {
+		if findings[p.questions.fires+t] != 0 {
 			for _, c := range changes(&p.net.Transitions[t]) {
 				changed[c.index] = true
 			}
 		}
 	}
-	return changed
+	return !slices.Contains(changed, false)
 }
 
 // Findings is the number of findings that expanders keep.
@@ -296,7 +314,7 @@ func (p *Packing) answer(q *question, findings []uint64, res *explore.Result) pr
 		fires := func(t int) bool { return findings[p.questions.fires+t] != 0 }
 		all := true // transitions have fired, or places changed
 		if q.Kind == property.Stable {
-			all = !slices.Contains(p.changing(fires), false)
+			all = p.allChanged(findings)
 		} else {
 			for t := range p.net.Transitions {
 				all = all && fires(t)

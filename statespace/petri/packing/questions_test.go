@@ -147,7 +147,7 @@ func TestAnswersOfRandomNets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	compared := map[string]int{}
 	for i := 0; compared["nets"] < 150; i++ {
-		n := naive.RandomNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
+		n := naive.AnyNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
 		all := markings(n, 1000)
 		if all == nil {
 			continue
@@ -192,7 +192,7 @@ func TestAnswersOfRandomNets(t *testing.T) {
 func TestWitnesses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for compared := 0; compared < 60; {
-		n := naive.RandomNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
+		n := naive.AnyNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
 		f := randomFormula(rng, n, 2)
 		if all := markings(n, 1000); all == nil || property.Holds(f, n, n.Initial()) {
 			continue
@@ -379,5 +379,21 @@ func TestUnknown(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// A transition that empties a place has fired, and the place has not changed if it was empty.
+func TestStableThoughEmptied(t *testing.T) {
+	arc := func(place int) []petri.Arc { return []petri.Arc{{Place: place, Weight: 1}} }
+	for _, tokens := range []int64{0, 1} {
+		n := &petri.Net{Places: []petri.Place{{ID: "a", Name: "a", Initial: 1},
+			{ID: "b", Name: "b"}, {ID: "c", Name: "c", Initial: tokens}},
+			Transitions: []petri.Transition{{ID: "t", Name: "t", In: arc(0), Out: arc(1),
+				Resets: []int{2}}, {ID: "u", Name: "u", In: arc(1), Out: arc(0)}}}
+		got, _, _, err := answersOf(n, 1, []property.Property{{Kind: property.Stable}},
+			explore.Options{})
+		if want := logic.VerdictOf(tokens == 0); err != nil || got[0].Verdict != want {
+			t.Errorf("%d tokens: %v, want %v (%v)", tokens, got, want, err)
+		}
 	}
 }

@@ -32,7 +32,8 @@ type structure struct {
 	net     *petri.Net
 	initial []int64
 	live    []bool   // transitions that are not known to be dead
-	effects []vector // by place: the change by live transitions, see measure
+	effects []vector // by place: the change by live transitions, see measure and breakAtResets
+	columns int      // of effects: transitions, and the places that have reset arcs
 	flows   []flow
 	flowsOf [][]int32 // by place: indexes into flows
 	bound   []int64   // by place: most tokens, or unbounded
@@ -45,6 +46,7 @@ func analyse(net *petri.Net) *structure {
 	flows, slack := &budget{semiflowBudget}, &budget{slackBudget}
 	for round := 1; ; round++ {
 		s.effects = s.measure(true)
+		s.breakAtResets()
 		s.findFlows(flows)
 		s.findSlackBounds(slack)
 		if !s.dropDead() || round == maxRounds {
@@ -66,6 +68,7 @@ func newStructure(net *petri.Net) *structure {
 		live:  make([]bool, len(net.Transitions)),
 		bound: make([]int64, len(net.Places)),
 
+		columns: len(net.Transitions),
 		flowsOf: make([][]int32, len(net.Places)),
 	}
 	for t := range s.live {
@@ -120,6 +123,11 @@ func (s *structure) markable() {
 // blocked reports whether the bounds and invariants found so far keep t from
 // ever firing.
 func (s *structure) blocked(t int) bool {
+	for _, a := range s.net.Transitions[t].Inhibitors {
+		if s.constant(a.Place) && s.initial[a.Place] >= a.Weight {
+			return true
+		}
+	}
 	in := s.net.Transitions[t].In
 	for _, a := range in {
 		if a.Weight > s.bound[a.Place] {
@@ -137,6 +145,11 @@ func (s *structure) blocked(t int) bool {
 		}
 	}
 	return false
+}
+
+// constant reports whether no live transition changes a place.
+func (s *structure) constant(place int) bool {
+	return s.effects != nil && len(s.effects[place]) == 0
 }
 
 // affords reports whether a marking that has the tokens of the arcs can satisfy
@@ -163,6 +176,10 @@ func (s *structure) dropDead() bool {
 // measure returns, by place, the change by each live transition. Of transitions
 // with the same effect except for a factor it takes only one, because they put the
 // same condition on an invariant. The factor may be negative if opposite is set.
+//
+// For an invariant, opposite is set, and places that a transition empties are left
+// out: see breakAtResets. For a weighting that no transition increases they are
+// in: at least the tokens of In were taken.
 func (s *structure) measure(opposite bool) []vector {
 	effects := make([]vector, len(s.net.Places))
 	seen := make(map[string]bool)
@@ -171,7 +188,10 @@ func (s *structure) measure(opposite bool) []vector {
 		if !live {
 			continue
 		}
-		effect := changes(&s.net.Transitions[t])
+		effect := balance(&s.net.Transitions[t])
+		if opposite {
+			effect = changes(&s.net.Transitions[t])
+		}
 		shrink(effect)
 		key = key[:0]
 		sign := int64(1)
@@ -193,8 +213,59 @@ func (s *structure) measure(opposite bool) []vector {
 	return effects
 }
 
-// changes returns the change of each place by one firing of t.
+// breakAtResets gives each place that a live transition empties a column of its
+// own in effects. It stands for tokens that get lost in any number: an invariant,
+// whose product with every column is 0, cannot contain the place.
+func (s *structure) breakAtResets() {
+	s.columns = len(s.net.Transitions)
+	for place, emptied := range s.emptied() {
+		if emptied {
+			s.effects[place] = append(s.effects[place], term{s.columns, 1})
+			s.columns++
+		}
+	}
+}
+
+// emptied reports, by place, whether a live transition empties it. It is nil if none does.
+func (s *structure) emptied() []bool {
+	var emptied []bool
+	for t, live := range s.live {
+		for _, place := range s.net.Transitions[t].Resets {
+			if live && emptied == nil {
+				emptied = make([]bool, len(s.net.Places))
+			}
+			if live {
+				emptied[place] = true
+			}
+		}
+	}
+	return emptied
+}
+
+// changes returns the change of each place by one firing of t, except for those
+// that it empties: that depends on the marking.
 func changes(t *petri.Transition) vector {
+	change := balance(t)
+	if len(t.Resets) > 0 {
+		change = slices.DeleteFunc(change, func(c term) bool {
+			return slices.Contains(t.Resets, c.index)
+		})
+	}
+	return change
+}
+
+// changed calls use for each place that a firing of t may change.
+func changed(t *petri.Transition, use func(place int)) {
+	for _, c := range changes(t) {
+		use(c.index)
+	}
+	for _, place := range t.Resets {
+		use(place)
+	}
+}
+
+// balance returns what t produces less what it consumes, by place.
+func balance(t *petri.Transition) vector {
 	in, out := make(vector, len(t.In)), make(vector, len(t.Out))
 	for i, a := range t.In {
 		in[i] = term{a.Place, a.Weight}
@@ -217,7 +288,7 @@ func (s *structure) findFlows(b *budget) {
 			s.bound[p] = s.initial[p]
 		}
 	}
-	for _, weights := range semiflows(s.effects, len(s.net.Transitions), b) {
+	for _, weights := range semiflows(s.effects, s.columns, b) {
 		s.addFlow(weights)
 	}
 	if b.spent() { // a long chain of places exhausts it, and has a flow that is easy to see
@@ -242,7 +313,7 @@ func (s *structure) addFlow(weights vector) {
 // of tokens; else it is empty.
 func (s *structure) allPlaces() vector {
 	var weights vector
-	change := make([]int64, len(s.net.Transitions))
+	change := make([]int64, s.columns)
 	for p, effect := range s.effects {
 		if len(effect) > 0 {
 			weights = append(weights, term{p, 1})

@@ -45,9 +45,9 @@ func (p *Packing) makeTour() *tour {
 	}
 	for j := range t.touched {
 		touched := slices.Clone(needed[len(needed)-1]) // the number of enabled transitions
-		for _, c := range changes(&p.net.Transitions[j]) {
-			touched = append(touched, needed[c.index]...)
-		}
+		changed(&p.net.Transitions[j], func(place int) {
+			touched = append(touched, needed[place]...)
+		})
 		slices.Sort(touched)
 		t.touched[j] = slices.Compact(touched)
 	}
@@ -220,13 +220,16 @@ func (p *Packing) withoutDetours(firings []int) []int {
 	for i := range factors {
 		factors[i] = rng.Uint64()
 	}
+	marking := p.net.Initial()
 	sums := make([]uint64, len(firings)) // after each firing
 	sum := uint64(0)
 	last := map[uint64]int{sum: 0} // after how many firings it was there
 	for i, t := range firings {
-		for _, c := range changes(&p.net.Transitions[t]) {
-			sum += uint64(c.coef) * factors[c.index]
-		}
+		add := func(place int) { sum += uint64(marking[place]) * factors[place] }
+		take := func(place int) { sum -= uint64(marking[place]) * factors[place] }
+		changed(&p.net.Transitions[t], take)
+		p.net.Transitions[t].Fire(marking)
+		changed(&p.net.Transitions[t], add)
 		sums[i], last[sum] = sum, i+1
 	}
 	var short []int

@@ -20,7 +20,7 @@ func TestWalksOfRandomNets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	shown := map[property.Kind]int{}
 	for nets := 0; nets < 60; {
-		n := naive.RandomNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
+		n := naive.AnyNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
 		all := markings(n, 1000)
 		if all == nil {
 			continue

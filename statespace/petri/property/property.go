@@ -110,6 +110,9 @@ func Places(f *logic.Formula, net *petri.Net, use func(place int)) {
 			for _, a := range net.Transitions[t].In {
 				use(a.Place)
 			}
+			for _, a := range net.Transitions[t].Inhibitors {
+				use(a.Place)
+			}
 		}
 	}
 }

@@ -315,6 +315,15 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: places %v, want %v", text, got, want)
 		}
 	}
+	inhibited := petri.Net{Transitions: []petri.Transition{
+		{In: []petri.Arc{{Place: 3, Weight: 1}}, Inhibitors: []petri.Arc{{Place: 5, Weight: 2}}}}}
+	var got []int
+	property.Places(logic.Leaf(property.Enabled{0}), &inhibited, func(place int) {
+		got = append(got, place)
+	})
+	if !reflect.DeepEqual(got, []int{3, 5}) {
+		t.Errorf("places %v of a transition with an inhibitor arc", got)
+	}
 }
 
 func TestExamination(t *testing.T) {

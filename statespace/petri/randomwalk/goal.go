@@ -63,7 +63,7 @@ func (g *Goal) distances(f *logic.Formula, marking []int64) (yes, no int64) {
 	case property.Enabled:
 		yes = far
 		for _, t := range atom {
-			missing, least := lacks(g.net.Transitions[t].In, marking)
+			missing, least := lacks(&g.net.Transitions[t], marking)
 			if yes = min(yes, missing); missing == 0 {
 				no = min(far, no+least)
 			}
@@ -94,14 +94,19 @@ func (g *Goal) distances(f *logic.Formula, marking []int64) (yes, no int64) {
 	return yes, no
 }
 
-// lacks is how many tokens a transition lacks that needs these, and the fewest whose loss disables
-// it.
-func lacks(needs []petri.Arc, marking []int64) (missing, least int64) {
+// lacks is how many tokens a transition lacks or has too many of, and by how few more or fewer it
+// is disabled.
+func lacks(t *petri.Transition, marking []int64) (missing, least int64) {
 	least = far
-	for _, a := range needs {
+	for _, a := range t.In {
 		have := marking[a.Place] - a.Weight
 		missing += max(0, -have)
 		least = min(least, have+1)
+	}
+	for _, a := range t.Inhibitors {
+		room := a.Weight - marking[a.Place]
+		missing += max(0, 1-room)
+		least = min(least, room)
 	}
 	return missing, least
 }

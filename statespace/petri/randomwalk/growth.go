@@ -14,6 +14,10 @@ import (
 // Growth shows that a net is unbounded. After leads from the initial marking to one from which
 // Cycle can be fired. Cycle takes tokens from no place, on the whole, and adds some to Place: so it
 // can be fired for ever.
+//
+// More tokens may disable a transition with inhibitor arcs, and those that a reset arc takes do not
+// add up. So no transition of Cycle has such an arc with a place that gains tokens. Then each round
+// finds the same tokens in all places that have such arcs, and more in others.
 type Growth struct {
 	Place        int
 	After, Cycle []int // transitions
@@ -32,7 +36,8 @@ func (g *Growth) Check(net *petri.Net) error {
 }
 
 // fire returns the markings before and after the cycle. It is an error if a firing is not possible,
-// or if the cycle takes tokens from a place.
+// if the cycle takes tokens from a place, or if a place that gains tokens has an inhibitor or reset
+// arc with one of its transitions.
 func (g *Growth) fire(net *petri.Net) (before, after []int64, err error) {
 	after = net.Initial()
 	if err := net.FireAll(after, g.After); err != nil {
@@ -47,16 +52,42 @@ func (g *Growth) fire(net *petri.Net) (before, after []int64, err error) {
 			return nil, nil, fmt.Errorf("the cycle takes tokens from place %s", net.Places[p].ID)
 		}
 	}
+	for _, t := range g.Cycle {
+		if p := special(&net.Transitions[t], func(p int) bool {
+			return after[p] > before[p]
+		}); p >= 0 {
+			return nil, nil, fmt.Errorf("place %s gains tokens and has an inhibitor or reset arc",
+				net.Places[p].ID)
+		}
+	}
 	return before, after, nil
 }
 
-// Gain is how many tokens the cycle adds, by place.
-func (g *Growth) Gain(net *petri.Net) []int64 {
-	gain := make([]int64, len(net.Places))
-	for _, t := range g.Cycle {
-		net.Transitions[t].Fire(gain)
+// special is a place, of those that is says, with an inhibitor or reset arc; -1 if there is none.
+func special(t *petri.Transition, is func(place int) bool) int {
+	for _, a := range t.Inhibitors {
+		if is(a.Place) {
+			return a.Place
+		}
 	}
-	return gain
+	for _, p := range t.Resets {
+		if is(p) {
+			return p
+		}
+	}
+	return -1
+}
+
+// Gain is how many tokens the cycle adds, by place. The growth is one of the net.
+func (g *Growth) Gain(net *petri.Net) []int64 {
+	before, after, err := g.fire(net)
+	if err != nil {
+		return make([]int64, len(net.Places))
+	}
+	for p := range after {
+		after[p] -= before[p]
+	}
+	return after
 }
 
 // Growth spends about so many firings on random walks that look for a growth, and shortens the one
@@ -181,15 +212,23 @@ func (s *grower) chooseGroup(drawn uint64) {
 	s.near[begin] = true
 	for at := 0; at < len(s.group); at++ {
 		t := &s.m.net.Transitions[s.group[at]]
-		for _, arcs := range [][]petri.Arc{t.In, t.Out} {
+		for _, arcs := range [][]petri.Arc{t.In, t.Out, t.Inhibitors} {
 			for _, a := range arcs {
-				if !s.inside[a.Place] {
-					s.inside[a.Place] = true
-					s.places = append(s.places, int32(a.Place))
-					s.addAround(a.Place, most)
-				}
+				s.addPlace(a.Place, most)
 			}
 		}
+		for _, p := range t.Resets {
+			s.addPlace(p, most)
+		}
+	}
+}
+
+// addPlace adds a place to those of the group, and the transitions around it.
+func (s *grower) addPlace(place, most int) {
+	if !s.inside[place] {
+		s.inside[place] = true
+		s.places = append(s.places, int32(place))
+		s.addAround(place, most)
 	}
 }
 
@@ -211,10 +250,14 @@ func (m *Map) around(place int) []int32 {
 	m.once.Do(func() {
 		m.arounds = make([][]int32, len(m.net.Places))
 		for t := range m.net.Transitions {
-			for _, arcs := range [][]petri.Arc{m.net.Transitions[t].In, m.net.Transitions[t].Out} {
+			at := &m.net.Transitions[t]
+			for _, arcs := range [][]petri.Arc{at.In, at.Out, at.Inhibitors} {
 				for _, a := range arcs {
 					m.arounds[a.Place] = append(m.arounds[a.Place], int32(t))
 				}
+			}
+			for _, p := range at.Resets {
+				m.arounds[p] = append(m.arounds[p], int32(t))
 			}
 		}
 	})
@@ -267,13 +310,30 @@ func (s *grower) compare() *Growth {
 				grown = p
 			}
 		}
-		if grown >= 0 {
-			from := s.marks[i].fired
+		if from := s.marks[i].fired; grown >= 0 && s.adds(i, s.fired[from:]) {
 			return &Growth{Place: grown, After: slices.Clone(s.fired[:from]),
 				Cycle: slices.Clone(s.fired[from:])}
 		}
 	}
 	return nil
+}
+
+// adds reports whether firings that lead from a marking of marks to the present one can be repeated
+// for ever: places that gain tokens have no inhibitor and reset arcs with them. It is true of plain
+// nets.
+func (s *grower) adds(mark int, firings []int) bool {
+	if s.m.resets == nil {
+		return true
+	}
+	gains := map[int]bool{}
+	for k, before := range s.marks[mark].tokens {
+		p := int(s.places[k])
+		gains[p] = s.marking[p] > before
+	}
+	s.cost += (len(s.places) + len(firings)) / 8
+	return !slices.ContainsFunc(firings, func(t int) bool {
+		return special(&s.m.net.Transitions[t], func(p int) bool { return gains[p] }) >= 0
+	})
 }
 
 // maxShortening is how many firings are spent on leaving some out.
@@ -295,15 +355,16 @@ func (s *grower) shorten(g *Growth) {
 			}
 		}
 	}
-	g.turn()
+	g.turn(s.m.net)
 }
 
 // turn has the cycle begin as early as it can. A firing that ends both sequences may begin the
-// cycle instead: the firings are the same.
-func (g *Growth) turn() {
+// cycle instead: the firings are the same. Before one that empties places these may have had other
+// numbers of tokens.
+func (g *Growth) turn(net *petri.Net) {
 	for len(g.After) > 0 {
 		t, rest := g.Cycle[len(g.Cycle)-1], g.Cycle[:len(g.Cycle)-1]
-		if g.After[len(g.After)-1] != t {
+		if g.After[len(g.After)-1] != t || len(net.Transitions[t].Resets) > 0 {
 			return
 		}
 		g.After, g.Cycle = g.After[:len(g.After)-1], append([]int{t}, rest...)

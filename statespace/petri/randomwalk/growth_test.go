@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/statespace/petri"
 )
 
@@ -175,6 +176,93 @@ func TestGrowthBesideSearch(t *testing.T) {
 	t.Logf("%d unbounded, of which %d were missed; %d bounded", unbounded, missed, bounded)
 	if unbounded < 300 || bounded < 300 || missed > unbounded/100 {
 		t.Errorf("%d of %d unbounded nets are missed; %d are bounded", missed, unbounded, bounded)
+	}
+}
+
+// In a net with inhibitor and reset arcs, the cycle of a growth can be fired again and again, and
+// adds to its place each time. A net that is bounded has no growth.
+func TestGrowthOfSpecialNets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 7))
+	found, bounded := 0, 0
+	for i := range 4000 {
+		net := naive.RandomSpecial(rng, 1+rng.IntN(5), 1+rng.IntN(5))
+		g := New(net, nil).Growth(t.Context(), 1<<11)
+		if g == nil {
+			if r, err := naive.Explore(net, 500); err == nil && r.Complete {
+				bounded++
+			}
+			continue
+		}
+		found++
+		if err := g.Check(net); err != nil {
+			t.Fatalf("net %d: %v of %+v: %v", i, g, net, err)
+		}
+		m := net.Initial()
+		if err := net.FireAll(m, g.After); err != nil {
+			t.Fatal(err)
+		}
+		gains := g.Gain(net)
+		for round := range 30 {
+			before := slices.Clone(m)
+			if err := net.FireAll(m, g.Cycle); err != nil {
+				t.Fatalf("net %d, round %d: %v of %+v: %v", i, round, g, net, err)
+			}
+			for p := range m {
+				if m[p]-before[p] != gains[p] || gains[p] < 0 || p == g.Place && gains[p] == 0 {
+					t.Fatalf("net %d, round %d: %v of %+v: %v after %v, want %v more", i, round, g,
+						net, m, before, gains)
+				}
+			}
+		}
+	}
+	if found < 120 || bounded < 3000 {
+		t.Errorf("%d nets have a growth, %d are bounded", found, bounded)
+	}
+}
+
+// One round adds a token, and yet the nets are bounded: an inhibitor arc ends it, or a reset arc
+// takes what each round adds. Beside such a place another one may grow.
+func TestGrowthThatEnds(t *testing.T) {
+	one, other := []petri.Arc{{Place: 0, Weight: 1}}, petri.Arc{Place: 1, Weight: 1}
+	with := func(t petri.Transition) *petri.Net {
+		return &petri.Net{Places: []petri.Place{{ID: "p"}, {ID: "q"}},
+			Transitions: []petri.Transition{t}}
+	}
+	inhibited := petri.Transition{Out: one, Inhibitors: []petri.Arc{{Place: 0, Weight: 9}}}
+	reset := petri.Transition{Out: one, Resets: []int{0}}
+	for _, at := range []petri.Transition{inhibited, reset} {
+		net := with(at)
+		g := &Growth{Cycle: []int{0}}
+		if err := g.Check(net); err == nil {
+			t.Errorf("%+v grows by %+v", net, g)
+		}
+		if g := New(net, nil).Growth(t.Context(), 1<<12); g != nil {
+			t.Errorf("%+v grows by %+v", net, g)
+		}
+	}
+	reset.Out = append(slices.Clone(one), other)
+	if g := New(with(reset), nil).Growth(t.Context(), 1<<12); g == nil || g.Place != 1 ||
+		len(g.After) != 1 { // the first round adds to both places
+		t.Errorf("the place beside one that is emptied: %+v", g)
+	}
+}
+
+// A firing that empties places does not begin the cycle instead of ending it: what they had before
+// it may be less after a round.
+func TestTurn(t *testing.T) {
+	one := func(place int) []petri.Arc { return []petri.Arc{{Place: place, Weight: 1}} }
+	net := &petri.Net{Places: []petri.Place{{ID: "p", Initial: 3}, {ID: "q"},
+		{ID: "turn", Initial: 1}, {ID: "back"}}, Transitions: []petri.Transition{
+		{ID: "empty", In: one(2), Out: []petri.Arc{{Place: 1, Weight: 1}, {Place: 3, Weight: 1}},
+			Resets: []int{0}},
+		{ID: "back", In: one(3), Out: one(2)}}}
+	g := &Growth{Place: 1, After: []int{0}, Cycle: []int{1, 0}}
+	if g.turn(net); g.Check(net) != nil || len(g.After) != 1 {
+		t.Errorf("%+v: %v", g, g.Check(net))
+	}
+	net.Transitions[0].Resets = nil
+	if g.turn(net); g.Check(net) != nil || len(g.After) != 0 {
+		t.Errorf("without resets: %+v: %v", g, g.Check(net))
 	}
 }
 

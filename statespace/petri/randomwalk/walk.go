@@ -16,6 +16,9 @@ type Map struct {
 	users   [][]user // by place: the transitions that need its tokens, those that need few first
 	begin   position
 
+	inhibited [][]user // by place: the transitions that so many tokens disable; nil if none are
+	resets    [][]term // by transition: the tokens after a firing in places that it empties; or nil
+
 	once    sync.Once
 	arounds [][]int32 // by place: the transitions that have arcs with it; see around
 }
@@ -47,6 +50,9 @@ func New(net *petri.Net, live []bool) *Map {
 	m := &Map{net: net, changes: make([][]term, transitions), users: make([][]user, places)}
 	m.begin = position{marking: append(net.Initial(), 0), missing: make([]int32, transitions),
 		at: make([]int32, transitions)}
+	if !net.Plain() {
+		m.inhibited, m.resets = make([][]user, places), make([][]term, transitions)
+	}
 	for t := range net.Transitions {
 		m.begin.at[t] = -1
 		if live != nil && !live[t] {
@@ -54,6 +60,9 @@ func New(net *petri.Net, live []bool) *Map {
 			continue
 		}
 		m.changes[t] = changes(&net.Transitions[t])
+		if m.resets != nil {
+			m.special(t)
+		}
 		for _, a := range net.Transitions[t].In {
 			m.users[a.Place] = append(m.users[a.Place], user{int32(t), a.Weight})
 			if m.begin.marking[a.Place] < a.Weight {
@@ -64,14 +73,37 @@ func New(net *petri.Net, live []bool) *Map {
 			m.begin.enable(int32(t))
 		}
 	}
-	for _, users := range m.users {
+	for _, users := range slices.Concat(m.users, m.inhibited) {
 		slices.SortStableFunc(users, func(u, v user) int { return int(u.weight - v.weight) })
 	}
 	m.begin.marking[places] = int64(len(m.begin.enabled))
 	return m
 }
 
-// changes is what a firing adds to the places that it changes.
+// special notes the inhibitor and reset arcs of a transition.
+func (m *Map) special(t int) {
+	at := &m.net.Transitions[t]
+	for _, a := range at.Inhibitors {
+		m.inhibited[a.Place] = append(m.inhibited[a.Place], user{int32(t), a.Weight})
+		if m.begin.marking[a.Place] >= a.Weight {
+			m.begin.missing[t]++
+		}
+	}
+	for _, place := range at.Resets {
+		m.changes[t] = slices.DeleteFunc(m.changes[t], func(c term) bool {
+			return c.place == place
+		})
+		after := term{place: place}
+		for _, a := range at.Out {
+			if a.Place == place {
+				after.weight = a.Weight
+			}
+		}
+		m.resets[t] = append(m.resets[t], after)
+	}
+}
+
+// changes is what a firing adds to the places that it changes, if it empties none.
 func changes(t *petri.Transition) []term {
 	var all []term
 	in, out := t.In, t.Out
@@ -116,7 +148,8 @@ type Walker struct {
 	length     int
 	longest    int
 	tries      int
-	transition int32 // of the last step
+	transition int32   // of the last step
+	emptied    []int64 // the tokens of the places that the last firing has emptied, before it
 }
 
 // Walker returns a walker, which has not begun.
@@ -201,9 +234,46 @@ func (w *Walker) fire(t int32, times int64) bool {
 		} else {
 			w.lose(w.m.users[c.place], before, after)
 		}
+		if w.m.inhibited != nil {
+			w.inhibit(c.place, before, after)
+		}
+	}
+	if w.m.resets != nil {
+		w.reset(w.m.resets[t], times)
 	}
 	w.marking[len(w.marking)-1] = int64(len(w.enabled))
 	return fits
+}
+
+// inhibit has inhibitor arcs disable transitions as lack of tokens does.
+func (w *Walker) inhibit(place int, before, after int64) {
+	if users := w.m.inhibited[place]; after > before {
+		w.lose(users, after, before)
+	} else {
+		w.gain(users, after, before)
+	}
+}
+
+// reset empties places, or gives back the tokens that they had before the last firing.
+func (w *Walker) reset(places []term, times int64) {
+	if times > 0 {
+		w.emptied = w.emptied[:0]
+	}
+	for i, c := range places {
+		before, after := w.marking[c.place], c.weight
+		if times > 0 {
+			w.emptied = append(w.emptied, before)
+		} else {
+			after = w.emptied[i]
+		}
+		w.marking[c.place] = after
+		if after > before {
+			w.gain(w.m.users[c.place], before, after)
+		} else {
+			w.lose(w.m.users[c.place], before, after)
+		}
+		w.inhibit(c.place, before, after)
+	}
 }
 
 // gain notes that a place has more tokens.

@@ -54,6 +54,14 @@ func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *logic.Formula {
 	return logic.Of(logic.Iff, arg(), arg())
 }
 
+// randomNet makes nets with all kinds of arcs for odd numbers.
+func randomNet(number uint64) func(rng *rand.Rand, places, transitions int) *petri.Net {
+	if number%2 == 1 {
+		return naive.RandomSpecial
+	}
+	return naive.RandomNet
+}
+
 // enabled are the transitions that are enabled.
 func enabled(n *petri.Net, marking []int64) (all []int) {
 	for t := range n.Transitions {
@@ -69,8 +77,8 @@ func enabled(n *petri.Net, marking []int64) (all []int) {
 func TestWalks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	steps, arrived, ended := 0, 0, 0
-	for number := range uint64(400) {
-		n := naive.RandomNet(rng, 1+rng.IntN(7), 1+rng.IntN(7))
+	for number := range uint64(800) {
+		n := randomNet(number)(rng, 1+rng.IntN(7), 1+rng.IntN(7))
 		f := randomFormula(rng, n, 3)
 		m := randomwalk.New(n, nil)
 		goal := m.Goal(f)
@@ -114,7 +122,7 @@ func TestWalks(t *testing.T) {
 			arrived++
 		}
 	}
-	if steps < 10_000 || arrived < 50 || ended < 50 {
+	if steps < 20_000 || arrived < 100 || ended < 100 {
 		t.Errorf("%d steps, %d goals, %d ends", steps, arrived, ended)
 	}
 }
@@ -122,8 +130,8 @@ func TestWalks(t *testing.T) {
 // Each marking is at some distance from a formula or from its opposite, and not from both.
 func TestDistance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range 2000 {
-		n := naive.RandomNet(rng, 1+rng.IntN(5), 1+rng.IntN(5))
+	for i := range uint64(4000) {
+		n := randomNet(i)(rng, 1+rng.IntN(5), 1+rng.IntN(5))
 		f := randomFormula(rng, n, 3)
 		m := randomwalk.New(n, nil)
 		marking := n.Initial()

@@ -38,7 +38,8 @@ func (a *asked) register(flags *pflag.FlagSet) {
 		"holds initially")
 	flags.StringArrayVar(&a.bounds, "bound", nil, "find the largest value of a `SUM` of tokens")
 	flags.StringArrayVar(&a.examinations, "examination", nil, "answer the examination `NAME` of "+
-		"the contest: ReachabilityDeadlock, OneSafe, StableMarking, QuasiLiveness or Liveness")
+		"the contest: ReachabilityDeadlock, OneSafe, StableMarking, QuasiLiveness or Liveness; "+
+		"or Soundness, of a workflow net")
 }
 
 // formulas reports whether there may be properties that a marking shows.
@@ -66,6 +67,14 @@ func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 		all = append(all, some...)
 	}
 	for _, name := range a.examinations {
+		if name == "Soundness" {
+			some, err := property.Soundness(net)
+			if err != nil {
+				return nil, cli.Usage(fmt.Errorf("--examination Soundness: %w", err))
+			}
+			all = append(all, some...)
+			continue
+		}
 		p, err := property.Examination(net, name)
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("--examination: %w", err))
