@@ -90,7 +90,7 @@ func opTable1(f *Figures) [][]string {
 	return rows
 }
 
-// opSchemes has finds at one load, and inserts at some.
+// opSchemes has finds at one load, and inserts at some, also those of NE's protocol.
 func opSchemes(f *Figures) [][]string {
 	const trips, bytes = "op-schemes | round trips of ", "op-schemes | bytes read by "
 	const insert = trips + "an insert | scheme=%s | load="
@@ -114,7 +114,11 @@ func opSchemes(f *Figures) [][]string {
 		}
 		rows[1+i] = append(row, load)
 	}
-	return rows
+	nessie := func(load string) string {
+		return f.cell("ne-table1 | puts of new keys | load=" + load + " | counted")
+	}
+	return append(rows, []string{"Nessie", "", "", nessie("0.5"), nessie("0.75"), nessie("0.9"), "",
+		"", "", f.cell("ne-table1 | first needs | slots=64Ki | load")})
 }
 
 func lpTable1(f *Figures) [][]string {
