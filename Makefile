@@ -272,14 +272,16 @@ figures: build-eval ## draw the plots of eval/docs/papers.md and write its table
 	$(call draw-long,md-simulate,md simulate,.)
 	$(call draw,ne-table1,ne table1,.)
 	$(call draw,ne-simulate,ne simulate,.)
+	$(call draw-long,ne-faults,ne faults,.)
 	$(GO) test ./cache -count=1 -run '^TestHitRates' -v | sed -n 's/.*_test.go:[0-9]*: //p' >eval/docs/figures/md-hits.txt
 	bin/farhash-eval page eval/docs/papers.md
+	bin/farhash-eval page eval/docs/nessie.md
 	@if [ -n "$(MEASURED)" ]; then name=$$(basename "$(MEASURED)"); \
 		bin/farhash-eval show "$(MEASURED)" --plot "eval/docs/figures/$${name%.*}.svg" >/dev/null; fi
 
 figures-check: FEW = $(if $(TESTS_NIGHTLY),,yes)
 figures-check: figures ## see whether figures have changed
-	@changed=$$(git status --porcelain eval/docs/figures eval/docs/papers.md); [ -z "$$changed" ] || { \
+	@changed=$$(git status --porcelain eval/docs/figures eval/docs/papers.md eval/docs/nessie.md); [ -z "$$changed" ] || { \
 		git diff --stat eval/docs; echo "$$changed: commit them, and say so in eval/docs/papers.md"; exit 1; }
 
 clean: ## remove what make builds

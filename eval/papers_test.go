@@ -29,11 +29,13 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestPapers: the tables of docs/papers.md are what the commands have printed, and so are the
-// figures of its prose. CI compares docs/figures with what the commands print now.
+// TestPapers: the tables of docs/papers.md and nessie.md are what the commands have printed, and so
+// are the figures of their prose. CI compares docs/figures with what the commands print now.
 func TestPapers(t *testing.T) {
-	for _, err := range page.Check(read(t, papers), page.Open(figures)) {
-		t.Error(err)
+	for _, path := range []string{papers, filepath.Join("docs", "nessie.md")} {
+		for _, err := range page.Check(filepath.Base(path), read(t, path), page.Open(figures)) {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 
@@ -54,7 +56,7 @@ var (
 // prose is changed or added.
 func TestPapersNotices(t *testing.T) {
 	text, from := read(t, papers), page.Open(figures)
-	if len(page.Check(text, from)) > 0 {
+	if len(page.Check("papers.md", text, from)) > 0 {
 		t.Skip("TestPapers fails")
 	}
 	changes := 0
@@ -62,7 +64,7 @@ func TestPapersNotices(t *testing.T) {
 		if changes++; changes%3 > 0 && !replay.Nightly() {
 			return
 		}
-		if len(page.Check(text[:start]+with+text[end:], from)) == 0 {
+		if len(page.Check("papers.md", text[:start]+with+text[end:], from)) == 0 {
 			t.Errorf("%q in place of %q is not noticed, after %q", with, text[start:end],
 				text[max(0, start-60):start])
 		}

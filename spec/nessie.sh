@@ -1,15 +1,18 @@
-# The searches of Nessie and of the table of package kv; run reads this file.
+# The searches of Nessie, of its repair and of the table of package kv; run reads this file.
 
 nessie=(PROCS=2 OPS0=1 OPS1=1 OPS2=0 MENU0=0 MENU1=0 MENU2=0 START=1 DEATHS=0 TRIES=2 \
 	ROLLBACK=0 CHECKED=0 CLEAN=0 SOURCE=0 VERSIONS=0 WATCH_HIDDEN=1 MUTANT=0)
+repaired=(PROCS=2 OPS0=1 OPS1=1 OPS2=0 MENU0=0 MENU1=0 MENU2=0 START=1 DEATHS=0 B0=0 B1=2 MUTANT=0)
 kv=(PROCS=2 OPS0=1 OPS1=1 OPS2=0 MENU0=0 MENU1=0 MENU2=0 START=1 DEATHS=0 \
 	COPIES=0 DIRECT=0 CONTENTS=0 MUTANT=0 REACH=0)
 
 if [ "$scope" = trace ]; then
 	case $2 in
 	nessie) use nessie "${nessie[@]}" ;;
+	nessie-repaired) use nessie-repaired "${repaired[@]}" ;;
 	nessie-default) use nessie-default "${kv[@]}" ;;
-	*) echo "spec: no model $2 here that has traces; nessie, nessie-default" >&2; exit 2 ;;
+	*) echo "spec: no model $2 here that has traces; nessie, nessie-repaired, nessie-default" >&2
+		exit 2 ;;
 	esac
 	search=-DBFS
 	build SAFETY -O1 "${@:3}"
@@ -64,6 +67,33 @@ if [ "$scope" = all ]; then
 	fault 'no final' "$history" MENU0=4 MENU1=8 ROLLBACK=1 "${kind[@]}" MUTANT=NO_FINAL
 	fault 'no hash' "$history" MENU0=1 MENU1=34 OPS1=3 "${kind[@]}" MUTANT=NO_HASH
 	effort=
+fi
+
+# The smallest repair of NE that is right, and what happens without each part of it.
+use nessie-repaired "${repaired[@]}"
+
+needed() { # MUTANT PARAMETER...
+	fails SAFETY "repaired: mutant $1" "$history" "MUTANT=$1" "${@:2}"
+}
+
+needed UNMARKED MENU0=15 MENU1=15 OPS1=2
+needed NO_SOURCE MENU0=15 MENU1=15 OPS1=2
+needed EMPTIES MENU0=15 MENU1=15 OPS1=2
+needed CLEARS MENU0=15 MENU1=15 OPS1=2
+needed SECOND_WINS MENU0=15 MENU1=15 OPS1=2
+needed NO_AGAIN MENU0=2 MENU1=72 OPS1=2 START=6
+holds SAFETY 'repaired: two calls' MENU0=15 MENU1=127 START=6 DEATHS=1
+if [ "$scope" = all ]; then
+	needed NO_VERSION MENU0=1 MENU1=15 OPS1=3
+	needed NO_CHECK MENU0=15 MENU1=15 OPS1=2
+	needed NO_USE MENU0=1 MENU1=2 OPS0=2 OPS1=3
+	holds SAFETY 'repaired: B in the way' MENU0=127 MENU1=127 OPS1=2 START=4 DEATHS=1
+	holds SAFETY 'repaired: B in the other' MENU0=127 MENU1=127 OPS1=2 B0=1 START=1 DEATHS=1
+	holds SAFETY 'repaired: same slots' MENU0=127 MENU1=127 OPS1=2 B0=1 B1=0 START=8 DEATHS=1
+	holds SAFETY 'repaired: no move from p' MENU0=127 MENU1=127 OPS1=2 START=20 B0=1 DEATHS=1
+	holds SAFETY 'repaired: calls' MENU0=127 MENU1=127 OPS0=2 OPS1=2 START=6 DEATHS=1
+	holds SAFETY 'repaired: 3 clients' MENU0=15 MENU1=127 MENU2=127 OPS2=1 PROCS=3 START=6
+	holds NP 'repaired: end' MENU0=15 MENU1=127 OPS1=2 B0=1
 fi
 
 # The table of kv.

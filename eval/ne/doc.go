@@ -5,6 +5,7 @@
 //	figure1   NE Fig. 1: latencies of operations between two hosts, and of TCP
 //	table1    NE Table 1: round trips by load, also of the paper's own protocol (package nessie)
 //	simulate  latencies of both on a simulated cluster, as NE 4 computes them
+//	faults    acknowledged writes that the paper's protocol loses, with clients that are killed
 //	ycsb      the core workloads of YCSB, beside the protocol of the paper and Redis
 //	xsync     reads and writes of goroutines, beside an xsync.Map
 //	grow      puts into a map that grows, beside an xsync.Map
@@ -14,5 +15,6 @@ import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment {
-	return []*experiment.Experiment{Figure1(), Table1(), Simulate(), YCSB(), Xsync(), Grow()}
+	return []*experiment.Experiment{Figure1(), Table1(), Simulate(), Faults(), YCSB(), Xsync(),
+		Grow()}
 }

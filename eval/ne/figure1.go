@@ -50,7 +50,8 @@ farhash run --rendezvous starts it on two hosts, a rank on each:
 			Columns: []view.Column{whole("each-p50-ns", "p50"), whole("each-p90-ns", "p90"),
 				whole("each-p99-ns", "p99"),
 				{Unit: "each-p50-ns", Over: record.K("op", "tcp"), Digits: 2}},
-			Plots: []view.Plot{{Title: "latencies", Panel: "bytes", X: "op", Y: "each-p50-ns"}}}},
+			Plots: []view.Plot{{Title: "median latency", Panel: "bytes", X: "op",
+				Y: "each-p50-ns", YName: "us", By: 1e-3}}}},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			f := &figure1{}
 			flags.IntSliceVar(&f.bytes, "bytes", []int{8, 1024}, "of a get, a put or a message")

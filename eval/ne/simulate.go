@@ -42,10 +42,11 @@ left out. "secondary" is the share of the keys in their secondary slot.`,
 				us("nessie-get-us", "Nessie get"),
 				{Unit: "nessie-secondary", Head: "secondary", Digits: 2},
 				us("put-us", "map put"), us("get-us", "map get")},
-			Plots: []view.Plot{{Title: "put of a new key by the paper's protocol", X: "load",
-				Y: "nessie-put-us", YName: "us", Paper: "ne-put-us", PaperName: "NE"},
-				{Title: "put of a new key by the map", X: "load", Y: "put-us", YName: "us",
-					Paper: "ne-put-us", PaperName: "NE"}}}},
+		}, {Name: "NELatency", Title: "puts of new keys beside a TCP round trip, in us",
+			Notes:   `NE 4: a put at load 0.75 takes about 100 us, less than a round trip of TCP.`,
+			Columns: []view.Column{us("us", "")},
+			Plots: []view.Plot{{Title: "put of a new key, and a round trip of TCP", X: "load",
+				Y: "us", YName: "us", Paper: "ne-us", PaperName: "NE"}}}},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			s := &simulation{}
 			flags.IntVar(&s.hosts, "hosts", 16, "hosts, of one rank each")
@@ -101,8 +102,33 @@ func (s *simulation) Round(ctx context.Context, job rma.Job, _ uint64,
 			return fmt.Errorf("load %v: %w", load, err)
 		}
 		emit(r)
+		s.emitBesideTCP(&r, load, emit)
 	}
 	return job.Barrier(ctx)
+}
+
+// emitBesideTCP gives the puts at a load again, and a round trip of TCP: more than NE's 100 us.
+func (s *simulation) emitBesideTCP(r *record.Record, load float64, emit experiment.Emit) {
+	for _, of := range []struct{ op, unit string }{{"put, paper's protocol", "nessie-put-us"},
+		{"put, map", "put-us"}, {"TCP, at least", ""}} {
+		is := record.Record{Name: "NELatency", N: r.N, Keys: []record.Key{
+			record.K("preset", s.preset), record.K("hosts", s.hosts), record.K("load", load),
+			record.K("op", of.op)}}
+		if of.unit == "" {
+			is.Values = []record.Value{{Value: printedUs, Unit: "us"}}
+		}
+		for _, v := range r.Values {
+			switch v.Unit {
+			case of.unit:
+				is.Values = append(is.Values, record.Value{Value: v.Value, Unit: "us"})
+			case "ne-put-us":
+				if of.unit == "nessie-put-us" {
+					is.Values = append(is.Values, record.Value{Value: v.Value, Unit: "ne-us"})
+				}
+			}
+		}
+		emit(is)
+	}
 }
 
 // nessie measures the paper's protocol at a load.

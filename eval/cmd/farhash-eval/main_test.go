@@ -55,6 +55,7 @@ var tiny = map[string]string{
 		"--mode md-lock-free,md-fine,md-coarse,lock-free,fine,coarse --seeds 2",
 	"ne table1":   "--slots 1Ki",
 	"ne simulate": "--hosts 2 --slots 4Ki",
+	"ne faults":   "--hosts 4 --seeds 2 --killed 0,2 --load 0.25",
 	"ne ycsb":     "--records 500 --ops 300 --batch 1,16 -n 1,2 --impl kv,nessie",
 	"ne grow":     "--records 500,3000 --runs 1",
 	"ne xsync":    "--records 500 --ops 300 --goroutines 1,2 --runs 1",

@@ -9,12 +9,12 @@ import (
 	"github.com/farhash/farhash/eval/internal/page"
 )
 
-// pageCommand writes the tables of eval/docs/papers.md.
+// pageCommand writes the tables of eval/docs/papers.md or nessie.md.
 func pageCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "page FILE.md",
-		Short: "Write the tables of eval/docs/papers.md from what commands have printed",
-		Long: `Writes the tables of eval/docs/papers.md again, from the output of commands in the
+		Short: "Write the tables of a page of eval/docs from what commands have printed",
+		Long: `Writes the tables of papers.md or nessie.md again, from the output of commands in the
 folder figures beside it. make figures runs these commands, and then this one.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -22,7 +22,7 @@ folder figures beside it. make figures runs these commands, and then this one.`,
 			if err != nil {
 				return err
 			}
-			written, err := page.Write(string(text),
+			written, err := page.Write(filepath.Base(args[0]), string(text),
 				page.Open(filepath.Join(filepath.Dir(args[0]), "figures")))
 			if err != nil {
 				return err

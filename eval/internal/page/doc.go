@@ -1,5 +1,5 @@
-// Package page writes the tables of eval/docs/papers.md from what the commands have printed, and
-// checks the figures of its prose.
+// Package page writes the tables of eval/docs/papers.md and nessie.md from what the commands have
+// printed, and checks the figures of their prose.
 //
 // make figures runs the commands, whose output is in eval/docs/figures. A table of the page stands
 // between two markers with its name:

@@ -10,17 +10,20 @@ import (
 // block is a table of the page with its markers.
 var block = regexp.MustCompile(`(?ms)^<!-- begin: (\S+) -->\n(.*?)^<!-- end: (\S+) -->\n`)
 
-// Write gives the page with all tables as they are printed now.
-func Write(page string, f *Figures) (string, error) {
+// Write gives the page of a file with all tables as they are printed now.
+func Write(file, page string, f *Figures) (string, error) {
 	f.errs = nil
-	absent := map[string]bool{}
-	for name := range Tables {
+	tables, absent := Tables[file], map[string]bool{}
+	if tables == nil {
+		f.fail("%s is no page with tables", file)
+	}
+	for name := range tables {
 		absent[name] = true
 	}
 	written := block.ReplaceAllStringFunc(page, func(text string) string {
 		part := block.FindStringSubmatch(text)
 		name := part[1]
-		rows, known := Tables[name]
+		rows, known := tables[name]
 		if !known || part[3] != name || !absent[name] {
 			f.fail("table %s is unknown, or there twice, or its end has another name", name)
 			return text
@@ -52,10 +55,10 @@ func markdown(rows [][]string) string {
 	return out.String()
 }
 
-// Check finds what is wrong with a page: tables that are not as printed, phrases that are not there
-// and figures of the prose that are in no phrase.
-func Check(page string, f *Figures) []error {
-	written, err := Write(page, f)
+// Check finds what is wrong with the page of a file: tables that are not as printed, phrases that
+// are not there and figures of the prose that are in no phrase.
+func Check(file, page string, f *Figures) []error {
+	written, err := Write(file, page, f)
 	var errs []error
 	if err != nil {
 		errs = append(errs, err)
@@ -66,7 +69,7 @@ func Check(page string, f *Figures) []error {
 	}
 	f.errs = nil
 	prose := proseOf(page)
-	for _, phrase := range Phrases {
+	for _, phrase := range Phrases[file] {
 		is := f.once(phrase, func() string { return f.fill(phrase) })
 		before, after, ok := cut(prose, is)
 		if !ok {

@@ -1,9 +1,10 @@
 package page
 
-// Phrases are the parts of the prose that have figures. A figure in braces is printed, or made of
-// what is printed: see [Names]. The others are of the papers and of how something was simulated, or
-// a test of their own has them. Text in backquotes and targets of links are _ here.
-var Phrases = []string{
+// Phrases are the parts of the prose that have figures, by the file of their page. A figure in
+// braces is printed, or made of what is printed: see [Names]. The others are of the papers and of
+// how something was simulated, or a test of their own has them. Text in backquotes and targets of
+// links are _ here.
+var Phrases = map[string][]string{"papers.md": {
 	"{op-agree} of 25 cells agree. For the other {op-differ} the formula",
 	"(_ of _) has 2.05 and 1.96, on the border to OP's.",
 	"of the others: {cells-trips} round trips {error-trips}, {cells-times} latencies " +
@@ -65,4 +66,6 @@ var Phrases = []string{
 	"Its abstract has less than 25 µs for a write",
 	"is 0.5 or 0.25. NE has {ne-us-75} µs at load 0.75, where Table 1 has {ne-trips-75} round " +
 		"trips. At 10 µs each a write takes {ne-us-50} µs at 0.5 and {ne-us-25} µs at 0.25.",
-}
+}, "nessie.md": {
+	"Of {faults-least} to {faults-most} deaths one loses a write.",
+}}

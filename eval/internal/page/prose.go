@@ -110,6 +110,8 @@ var computed = map[string]func(f *Figures) string{
 	"get-none":     func(f *Figures) string { return f.span("value=100; copies=true", "get") },
 	"present-copy": func(f *Figures) string { return f.span("value=8; copies=true", present) },
 	"present-none": func(f *Figures) string { return f.span("value=100; copies=true", present) },
+	"faults-least": func(f *Figures) string { return f.deathsPerLoss(slices.Min[[]float64]) },
+	"faults-most":  func(f *Figures) string { return f.deathsPerLoss(slices.Max[[]float64]) },
 	"ne-us-75":     func(f *Figures) string { return short(f, f.cell(neWrite)) },
 	"ne-us-50":     func(f *Figures) string { return f.tenUs("0.5") },
 	"ne-us-25":     func(f *Figures) string { return f.tenUs("0.25") },
@@ -120,6 +122,26 @@ var computed = map[string]func(f *Figures) string{
 		return strconv.FormatFloat(
 			1-f.number("ne-table1 | puts of new keys | load=0.75 | server@counted"), 'f', 2, 64)
 	},
+}
+
+// deathsPerLoss is how many clients die for one lost write, the least or most of all tables of
+// the paper's protocol.
+func (f *Figures) deathsPerLoss(of func([]float64) float64) string {
+	const table = "ne-faults | writes lost | "
+	var all []float64
+	for _, impl := range []string{"nessie", "nessie-literal"} {
+		rows := "killed=4; impl=" + impl + " | "
+		lost, writes := f.numbers(table+rows+"kept"), f.numbers(table+rows+"writes")
+		for i, deaths := range f.numbers(table + rows + "deaths") {
+			if i < len(lost) && i < len(writes) {
+				all = append(all, deaths/(lost[i]*writes[i]/1e6))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return f.fail("no deaths")
+	}
+	return strconv.FormatFloat(of(all), 'f', 0, 64)
 }
 
 // neWrite is the one latency that NE 4 prints.

@@ -8,18 +8,22 @@ import (
 	"strings"
 )
 
-// Tables are the tables of eval/docs/papers.md by name. The first row of one is its head.
-var Tables = map[string]func(f *Figures) [][]string{
-	"op-table1":    opTable1,
-	"op-schemes":   opSchemes,
-	"lp-table1":    lpTable1,
-	"lp-table2":    lpTable2,
-	"lp-words":     lpWords,
-	"lp-hybrid":    lpHybrid,
-	"lp-two-sided": lpTwoSided,
-	"lp-gather":    lpGather,
-	"ne-table1":    neTable1,
-	"ne-simulate":  neSimulate,
+// Tables are the tables of eval/docs by the file of their page and by name. The first row of one
+// is its head.
+var Tables = map[string]map[string]func(f *Figures) [][]string{
+	"papers.md": {
+		"op-table1":    opTable1,
+		"op-schemes":   opSchemes,
+		"lp-table1":    lpTable1,
+		"lp-table2":    lpTable2,
+		"lp-words":     lpWords,
+		"lp-hybrid":    lpHybrid,
+		"lp-two-sided": lpTwoSided,
+		"lp-gather":    lpGather,
+		"ne-table1":    neTable1,
+		"ne-simulate":  neSimulate,
+	},
+	"nessie.md": {"ne-faults": neFaults},
 }
 
 // column is a column of a table of the page: a reference, in which %s is the first cell of the row.
@@ -86,7 +90,7 @@ func opTable1(f *Figures) [][]string {
 	return rows
 }
 
-// opSchemes has finds at one load, and inserts at some.
+// opSchemes has finds at one load, and inserts at some, also those of NE's protocol.
 func opSchemes(f *Figures) [][]string {
 	const trips, bytes = "op-schemes | round trips of ", "op-schemes | bytes read by "
 	const insert = trips + "an insert | scheme=%s | load="
@@ -110,7 +114,11 @@ func opSchemes(f *Figures) [][]string {
 		}
 		rows[1+i] = append(row, load)
 	}
-	return rows
+	nessie := func(load string) string {
+		return f.cell("ne-table1 | puts of new keys | load=" + load + " | counted")
+	}
+	return append(rows, []string{"Nessie", "", "", nessie("0.5"), nessie("0.75"), nessie("0.9"), "",
+		"", "", f.cell("ne-table1 | first needs | slots=64Ki | load")})
 }
 
 func lpTable1(f *Figures) [][]string {
@@ -272,6 +280,7 @@ func neTable1(f *Figures) [][]string {
 	loads := f.cells("ne-table1 | puts of new keys |  | load")
 	return f.grid("load", loads, column{head: "NE", of: puts + "NE"},
 		column{head: "fitted", of: puts + "fitted"}, column{head: "literal", of: puts + "literal"},
+		column{head: "repaired", of: puts + "repaired"},
 		column{head: "counted", of: puts + "counted"},
 		column{head: "server", of: puts + "server@counted"},
 		column{head: "with transactions", of: puts + "at-once"},
@@ -289,4 +298,42 @@ func neSimulate(f *Figures) [][]string {
 		column{head: "get: the paper's protocol", of: of + "Nessie get"},
 		column{head: "secondary", of: of + "secondary"},
 		column{head: "`kv`", of: of + "map get"})
+}
+
+// neFaults has a row for each fault, and columns by load.
+func neFaults(f *Figures) [][]string {
+	loads := []string{"0.15", "0.25", "0.4"}
+	const lost, back, wrong = "ne-faults | writes lost | ", "ne-faults | are back | ",
+		"ne-faults | wrong reads | "
+	rows := [][]string{{"fault", "per million", "to the letter, load 0.15", "0.25", "0.4",
+		"favourable, 0.15", "0.25", "0.4", "`kv`"}}
+	for _, of := range []struct{ fault, per, table, percent, killed, column string }{
+		{"1: a key is missed", "reads", wrong, "50", "0", "missed"},
+		{"7: a deleted key is back", "deletes", back, "50", "0", "kept"},
+		{"2 to 6: lost", "writes", lost, "50", "0", "kept"},
+		{"8: lost, nobody cleans up; no new keys", "writes", lost, "0", "4", "dead"},
+		{"8: lost, nobody cleans up", "writes", lost, "50", "4", "dead"},
+		{"8: lost, invalid items removed", "writes", lost, "50", "4", "removed"},
+		{"8: lost, published", "writes", lost, "50", "4", "published"},
+		{"7 and 8: back, published", "deletes", back, "50", "4", "published"},
+	} {
+		row := []string{of.fault, of.per}
+		cell := func(impl, load string) string {
+			return f.cell(of.table + "new=" + of.percent + "; load=" + load + "; killed=" +
+				of.killed + "; impl=" + impl + " | " + of.column)
+		}
+		for _, impl := range []string{"nessie-literal", "nessie"} {
+			for _, load := range loads {
+				row = append(row, cell(impl, load))
+			}
+		}
+		ours := cell("kv", loads[0])
+		for _, load := range loads[1:] {
+			if is := cell("kv", load); is != ours {
+				ours += ", " + is
+			}
+		}
+		rows = append(rows, append(row, ours))
+	}
+	return rows
 }

@@ -30,6 +30,16 @@ type Trips struct {
 //	  and then one of the above                                          4 or 5
 var Algorithms = Trips{3, 4 + 5, 2 + 5 + 4, 2 + 3 + 5 + 5}
 
+// Repaired are the trips of the repair that docs/nessie.md has, counted in the same way:
+//
+//	the primary empty      item and slots                                1
+//	it alone taken         item and slots; item there, slot; swap        3
+//	both                   item and slots; items there                   2
+//	  a key moves          copy and slot; swap                           2
+//	  or cannot            copy and slot                                 1
+//	  and the other moves                                                2
+var Repaired = Trips{1, 1 + 3, 2 + 2, 2 + 1 + 2}
+
 // AtOnce are the counts of NE 5.1, with transactions:
 //
 //	both slots empty       item and slots                                1

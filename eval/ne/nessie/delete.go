@@ -27,7 +27,7 @@ func (o *op) deleteSecond(q rma.Queue) step {
 	case !o.is(&o.b):
 		return o.deleteOn(q)
 	}
-	o.cas(q, o.s, o.j, cleared(o.j), &o.x)
+	o.cas(q, o.s, o.j, o.t.cleared(o.j), &o.x)
 	return (*op).deletedSecond
 }
 
@@ -37,7 +37,7 @@ func (o *op) deletedSecond(q rma.Queue) step {
 	}
 	o.found = true
 	o.release(q, o.j)
-	o.j = cleared(o.j)
+	o.j = o.t.cleared(o.j)
 	return o.deleteOn(q)
 }
 
@@ -63,7 +63,7 @@ func (o *op) deleteFirst(q rma.Queue) step {
 	case !o.is(&o.a):
 		return o.finishDelete(q)
 	}
-	o.cas(q, o.p, o.i, cleared(o.i), &o.x)
+	o.cas(q, o.p, o.i, o.t.cleared(o.i), &o.x)
 	return (*op).deletedFirst
 }
 

@@ -31,7 +31,7 @@ func (o *op) migrateCopy(q rma.Queue) step {
 		return o.again()
 	case !o.is(&o.a):
 		return o.again()
-	case !o.a.valid:
+	case !o.a.valid && !o.t.cfg.Literal:
 		// mark: an item is not valid
 		return o.again()
 	case !o.take(q, o.a.key, o.a.value):
@@ -63,7 +63,7 @@ func (o *op) migrateTriedAgain(q rma.Queue) step {
 
 func (o *op) migratePlaced(q rma.Queue) step {
 	o.at = o.s
-	o.cas(q, o.p, o.i, cleared(o.i), &o.x)
+	o.cas(q, o.p, o.i, o.t.cleared(o.i), &o.x)
 	return (*op).migrateCleared
 }
 

@@ -17,6 +17,9 @@ type Config struct {
 	// Attempts is how often an operation is tried before it returns a BusyError. 0 means 1000,
 	// for which it pauses about a second.
 	Attempts int
+	// Literal follows NE 3 to the letter where it may be read in several ways: nothing is taken
+	// back, a read checks nothing, empty slots have no version, and a migration takes any item.
+	Literal bool
 	// Transactions has the table use the protocol of NE 5.1, on engines whose ranks are goroutines
 	// of one process. Both slots of a key are at one rank then, which needs 2 of them.
 	Transactions bool

@@ -162,6 +162,98 @@ func TestMissIsChecked(t *testing.T) {
 	})
 }
 
+// migrates moves a key out of a slot.
+func (t *Table) migrates(key []byte, from uint64) error {
+	m, err := t.hand((*op).migrate, key, "")
+	if err != nil {
+		return err
+	}
+	m.start((*op).migrate, from, t.other(key, from))
+	err = m.steps(all)
+	if m.outcome != done {
+		err = errors.Join(err, fmt.Errorf("the migration has outcome %d", m.outcome))
+	}
+	return err
+}
+
+// bothReadings runs a script with the most favourable reading and with the paper to the letter.
+func bothReadings(t *testing.T, fn func(t *Table, a []byte) error) {
+	t.Helper()
+	for _, literal := range []bool{false, true} {
+		script(t, func(t *Table) error {
+			t.cfg.Literal = literal
+			a, _ := t.rivals()
+			err := errors.Join(t.Write(ctx, a, []byte("v1")), fn(t, a))
+			if err != nil {
+				err = fmt.Errorf("to the letter %v: %w", literal, err)
+			}
+			return err
+		})
+	}
+}
+
+// TestMiss is fault 1: to the letter, a read misses a key that moves from s to p meanwhile.
+func TestMiss(t *testing.T) {
+	bothReadings(t, func(t *Table, a []byte) error {
+		p, _ := t.slotsOf(a)
+		r, err := t.hand((*op).read, a, "")
+		err = errors.Join(err,
+			t.migrates(a, p),
+			r.steps(1), // p is empty
+			t.Write(ctx, a, []byte("v2")),
+			r.steps(all))
+		if literal := t.cfg.Literal; r.found || (r.outcome == done) != literal {
+			err = errors.Join(err, fmt.Errorf("outcome %d, found %v", r.outcome, r.found))
+		}
+		return err
+	})
+}
+
+// TestEmptySlots is fault 2: to the letter, a delete does not notice that its key has moved to and
+// fro.
+func TestEmptySlots(t *testing.T) {
+	bothReadings(t, func(t *Table, a []byte) error {
+		p, s := t.slotsOf(a)
+		d, err := t.hand((*op).delete, a, "")
+		err = errors.Join(err,
+			d.steps(1), // s is empty
+			t.migrates(a, p),
+			d.steps(1), // p is empty
+			t.migrates(a, s),
+			d.steps(all),
+			t.reads(a, "v1"))
+		if literal := t.cfg.Literal; (d.outcome == done) != literal {
+			err = errors.Join(err, fmt.Errorf("outcome %d", d.outcome))
+		}
+		return err
+	})
+}
+
+// TestComesBack is fault 6, and then 7: to the letter, the copy of a migration that has failed
+// hides its key, and comes back when it is migrated.
+func TestComesBack(t *testing.T) {
+	bothReadings(t, func(t *Table, a []byte) error {
+		t.cfg.Attempts = 3
+		_, s := t.slotsOf(a)
+		m, err := t.hand((*op).migrate, a, "")
+		err = errors.Join(err, m.steps(2)) // it has read the item
+		_, deleteErr := t.Delete(ctx, a)
+		err = errors.Join(err, deleteErr, m.steps(all))
+		if !t.cfg.Literal {
+			return errors.Join(err, t.reads(a, ""), t.Check(ctx))
+		}
+		entries, entriesErr := t.Entries(ctx)
+		if len(entries) != 1 || entries[0].Valid || entries[0].Primary {
+			err = errors.Join(err, fmt.Errorf("the table has %v", entries))
+		}
+		var busy *BusyError
+		if _, _, readErr := t.Read(ctx, a, nil); !errors.As(readErr, &busy) {
+			err = errors.Join(err, fmt.Errorf("a read ends with %v", readErr))
+		}
+		return errors.Join(err, entriesErr, t.migrates(a, s), t.reads(a, "v1"))
+	})
+}
+
 // TestOvertakenWrite: a write whose item another has replaced and moved away does not take it
 // back, and is done in its next attempt.
 func TestOvertakenWrite(t *testing.T) {

@@ -36,12 +36,6 @@ func itemOf(word uint64) item { return item{word & itemMask, word >> useAt & use
 
 func empty(word uint64) bool { return word&occupied == 0 }
 
-// cleared is what a slot has after its word has been taken out. With the use of the item it has
-// a version, as the words of items have.
-func cleared(word uint64) uint64 {
-	return word &^ occupied
-}
-
 // An item: | mark | flag | seal | sizes of key and value (32 each) | key and value |.
 const (
 	markWord  = 0
@@ -118,4 +112,13 @@ func (t *Table) other(key []byte, slot uint64) uint64 {
 		return s
 	}
 	return p
+}
+
+// cleared is what a slot has after its word has been taken out. With the use of the item it has
+// a version, as the words of items have.
+func (t *Table) cleared(word uint64) uint64 {
+	if t.cfg.Literal {
+		return 0
+	}
+	return word &^ occupied
 }

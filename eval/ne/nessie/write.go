@@ -78,7 +78,7 @@ func (o *op) primarySecond(q rma.Queue) step {
 		return o.finish(q, o.s, o.j)
 	}
 	// mark: a key is cleared from its secondary slot
-	o.cas(q, o.s, o.j, cleared(o.j), &o.x)
+	o.cas(q, o.s, o.j, o.t.cleared(o.j), &o.x)
 	return (*op).primaryAlone
 }
 
@@ -143,11 +143,17 @@ func (o *op) published(rma.Queue) step {
 	return nil
 }
 
-// undo takes the item out again: "the modification is rolled back" (NE 1).
+// undo takes the item out again: "the modification is rolled back" (NE 1). As written, the item
+// stays, "active and invalid" (NE 3), and the next attempt has another.
 func (o *op) undo(q rma.Queue) step {
+	if o.t.cfg.Literal {
+		o.taken = false
+		o.release(q, o.old)
+		return o.again()
+	}
 	back := o.old
 	if empty(back) {
-		back = cleared(o.n)
+		back = o.t.cleared(o.n)
 	}
 	o.cas(q, o.at, o.n, back, &o.x)
 	return (*op).undone
