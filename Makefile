@@ -247,6 +247,7 @@ fuzz: ## run every fuzz test for FUZZTIME (10s)
 
 # Panels of what depends on the machine are left out. MEASURED is a file made by --benchfmt. What
 # takes more than 20 s of a processor is left out for FEW.
+comma := ,
 draw-long = $(if $(FEW),@:,$(draw))
 draw = bin/farhash-eval $(2) -q --reproducible --panels '$(3)' --plot eval/docs/figures/$(1).svg >eval/docs/figures/$(1).txt
 .PHONY: figures
@@ -254,7 +255,7 @@ figures: build-eval ## draw the plots of eval/docs/papers.md and write its table
 	@mkdir -p eval/docs/figures
 	$(call draw-long,op-table1,op table1,trips)
 	$(call draw,op-table1-simulated,op simulated-table1,.)
-	$(call draw,op-clusters,op simulate,.)
+	$(call draw-long,op-clusters,op simulate --workload mixed$(comma)read$(comma)write,.)
 	$(call draw,op-schemes,op schemes,.)
 	$(call draw,lp-cost,lp cost,.)
 	$(call draw-long,lp-table1,lp table1 --runs 1,requests|slots|simulated)
