@@ -271,6 +271,8 @@ figures: build-eval ## draw the plots of eval/docs/papers.md and write its table
 	$(call draw,lp-figure12,lp figure12 --runs 1,simulated)
 	$(call draw,lp-figure13,lp figure13,.)
 	$(call draw-long,md-simulate,md simulate,.)
+	$(call draw-long,md-poet,md poet,.)
+	$(call draw-long,md-poet-same,md poet --same-% 60 --atomic-ns 400 --mode md-fine$(comma)md-coarse,.)
 	$(call draw,ne-table1,ne table1,.)
 	$(call draw,ne-simulate,ne simulate,.)
 	$(GO) test ./cache -count=1 -run '^TestHitRates' -v | sed -n 's/.*_test.go:[0-9]*: //p' >eval/docs/figures/md-hits.txt
