@@ -6,6 +6,7 @@ package page
 var Phrases = []string{
 	"{op-agree} of 25 cells agree. For the other {op-differ} the formula",
 	"(_ of _) has 2.05 and 1.96, on the border to OP's.",
+	"There C=8 takes 2.051 and 5.785 at loads 0.8 and 0.9 (_), so that OP's 5.7 is met",
 	"of the others: {cells-trips} round trips {error-trips}, {cells-times} latencies " +
 		"{error-times}, {cells-rates} throughputs of 2 to 48 machines {error-rates}.",
 	"16 processes do {op-peak} million operations a second, {op-speedup} times as many as two",
