@@ -251,7 +251,7 @@ comma := ,
 draw-long = $(if $(FEW),@:,$(draw))
 draw = bin/farhash-eval $(2) -q --reproducible --panels '$(3)' --plot eval/docs/figures/$(1).svg >eval/docs/figures/$(1).txt
 .PHONY: figures
-figures: build-eval ## draw the plots of eval/docs/papers.md and write its tables, in three minutes; draw the file MEASURED
+figures: build-eval ## draw the plots of eval/docs/papers.md and write its tables, in five minutes; draw the file MEASURED
 	@mkdir -p eval/docs/figures
 	$(call draw-long,op-table1,op table1,trips)
 	$(call draw,op-table1-simulated,op simulated-table1,.)

@@ -53,7 +53,7 @@ table nor workers change; it grows in a straight line. All other times are predi
 
 A worker does --cells cells, or --waiting-cells with a lock for each rank, where it takes long until
 as many workers wait as later on. The first third is not timed.`,
-		Takes:        "80 s",
+		Takes:        "60 s",
 		Example:      "--hosts 1,5 --same-% 60 --atomic-ns 400",
 		Reproducible: true,
 		Views: []view.View{{Name: "Poet", Title: "POET in virtual time",
