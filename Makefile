@@ -247,14 +247,15 @@ fuzz: ## run every fuzz test for FUZZTIME (10s)
 
 # Panels of what depends on the machine are left out. MEASURED is a file made by --benchfmt. What
 # takes more than 20 s of a processor is left out for FEW.
+comma := ,
 draw-long = $(if $(FEW),@:,$(draw))
 draw = bin/farhash-eval $(2) -q --reproducible --panels '$(3)' --plot eval/docs/figures/$(1).svg >eval/docs/figures/$(1).txt
 .PHONY: figures
-figures: build-eval ## draw the plots of eval/docs/papers.md and write its tables, in three minutes; draw the file MEASURED
+figures: build-eval ## draw the plots of eval/docs/papers.md and write its tables, in five minutes; draw the file MEASURED
 	@mkdir -p eval/docs/figures
 	$(call draw-long,op-table1,op table1,trips)
 	$(call draw,op-table1-simulated,op simulated-table1,.)
-	$(call draw,op-clusters,op simulate,.)
+	$(call draw-long,op-clusters,op simulate --workload mixed$(comma)read$(comma)write,.)
 	$(call draw,op-schemes,op schemes,.)
 	$(call draw,lp-cost,lp cost,.)
 	$(call draw-long,lp-table1,lp table1 --runs 1,requests|slots|simulated)
@@ -270,10 +271,13 @@ figures: build-eval ## draw the plots of eval/docs/papers.md and write its table
 	$(call draw,lp-figure12,lp figure12 --runs 1,simulated)
 	$(call draw,lp-figure13,lp figure13,.)
 	$(call draw-long,md-simulate,md simulate,.)
+	$(call draw-long,md-poet,md poet,.)
+	$(call draw-long,md-poet-same,md poet --same-% 60 --atomic-ns 400 --mode md-fine$(comma)md-coarse,.)
 	$(call draw,ne-table1,ne table1,.)
 	$(call draw,ne-simulate,ne simulate,.)
 	$(call draw-long,ne-faults,ne faults,.)
-	$(GO) test ./cache -count=1 -run '^TestHitRates' -v | sed -n 's/.*_test.go:[0-9]*: //p' >eval/docs/figures/md-hits.txt
+	@echo go test ./cache -run TestHitRates -v >eval/docs/figures/md-hits.txt
+	$(GO) test ./cache -count=1 -run '^TestHitRates' -v | sed -n 's/.*_test.go:[0-9]*: //p' >>eval/docs/figures/md-hits.txt
 	bin/farhash-eval page eval/docs/papers.md
 	bin/farhash-eval page eval/docs/nessie.md
 	@if [ -n "$(MEASURED)" ]; then name=$$(basename "$(MEASURED)"); \

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/internal/system/memory"
@@ -56,12 +57,18 @@ func TestLawItself(t *testing.T) {
 	}
 }
 
-// TestHitRates puts different keys and asks for them again.
+// TestHitRates puts different keys and asks for them again. It logs a table, for make figures.
 func TestHitRates(t *testing.T) {
 	if memory.RaceEnabled {
 		t.Skip("one goroutine works, on many keys: there is nothing to race")
 	}
 	loads := []float64{.5, .75, .9, 1, 1.5}
+	row := func(candidates, is, cells string) {
+		cells = strings.ReplaceAll(strings.Trim(cells, "[]"), " ", "  ")
+		t.Logf("  %s  %s  %s", candidates, is, cells)
+	}
+	t.Log("hit rates")
+	row("candidates", "is", fmt.Sprint(loads))
 	for _, c := range []struct {
 		name             string
 		ranks            int
@@ -90,7 +97,8 @@ func TestHitRates(t *testing.T) {
 					want[i])
 			}
 		}
-		t.Logf("%s: %.4f, law %.4f", c.name, got, want)
+		row(c.name, "counted", fmt.Sprintf("%.4f", got))
+		row(c.name, "law", fmt.Sprintf("%.4f", want))
 	}
 }
 
@@ -159,8 +167,10 @@ func TestHitRatesOfOneHash(t *testing.T) {
 	if examined[Paper] < examined[Groups]+.5 {
 		t.Errorf("no candidates are lost: %v", examined)
 	}
-	t.Logf("buckets of a put at load %v, %d ranks of %d: paper %.2f, spread %.2f", load, ranks,
-		perRank, examined[Paper], examined[Groups])
+	t.Log("") // between tables
+	t.Logf("buckets of a put at load %v, %d ranks of %d", load, ranks, perRank)
+	t.Log("  paper  spread")
+	t.Logf("  %.2f  %.2f", examined[Paper], examined[Groups])
 }
 
 // examinedAt is how many buckets puts of new keys examine around a load.

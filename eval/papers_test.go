@@ -1,12 +1,9 @@
 package eval
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -42,9 +39,9 @@ func TestPapers(t *testing.T) {
 var (
 	generated = regexp.MustCompile(`(?s)<!-- begin: .*?<!-- end: `)
 	cell      = regexp.MustCompile(`[^|\n]+`)
-	// notProse is what the prose of the page leaves out, and the part on MD.
-	notProse = regexp.MustCompile("(?s)<!-- begin: .*?<!-- end: |\n## MD: .*?\n## |`[^`]*`|" +
-		"\\]\\([^)]*\\)|(?m:^\\|[^\n]*)|(OP|LP|NE) \\d\\.\\d")
+	// notProse is what the prose of the page leaves out.
+	notProse = regexp.MustCompile("(?s)<!-- begin: .*?<!-- end: |`[^`]*`|" +
+		"\\]\\([^)]*\\)|(?m:^\\|[^\n]*)|(OP|LP|MD|NE) \\d\\.\\d")
 	// proseFigure is what a change of the prose must not alter unnoticed.
 	proseFigure = regexp.MustCompile(`\d+(,\d{3})*\.\d+|\d+(,\d{3})+|` +
 		`\d+( %| times| million| ns| µs| of 25 cells)`)
@@ -99,82 +96,4 @@ func TestPapersNotices(t *testing.T) {
 	if changes < minChanges {
 		t.Error("these are too few")
 	}
-}
-
-// figuresOf begins the paragraphs of docs/papers.md whose figures are the same on every machine.
-// It names the files in docs/figures that have them, which make figures writes, and the figures
-// that have another source:
-//
-//	<!-- figures: op-table1.txt ne-table1.txt besides: 2.9 1.6 -->
-var figuresOf = regexp.MustCompile(`^<!-- figures: ([^:]*?)( besides: (.*))? -->$`)
-
-// figure is a number with a fraction or with thousands, or in percent.
-var (
-	figure = regexp.MustCompile(`\d[\d,]*\.\d+( %)?|\d{1,3}(,\d{3})+( %)?|\d+ %`)
-	number = regexp.MustCompile(`\d+(\.\d+)?`)
-	span   = regexp.MustCompile("`[^`]*`|\\([^)]*\\.(svg|md|go)\\)")
-)
-
-// TestMarked: in the paragraphs of docs/papers.md that such a comment begins, the figures are among
-// those that the commands have printed. Only the part on MD has some.
-func TestMarked(t *testing.T) {
-	checked, line := 0, 0
-	var from []float64
-	inside := false
-	for text := range strings.Lines(read(t, papers)) {
-		line++
-		text = strings.TrimSpace(text)
-		if d := figuresOf.FindStringSubmatch(text); d != nil {
-			from, inside = numbersOf(t, strings.Fields(d[1]), d[3]), true
-			continue
-		}
-		if text == "" {
-			inside = false
-		}
-		if !inside {
-			continue
-		}
-		for _, f := range figure.FindAllString(span.ReplaceAllString(text, ""), -1) {
-			if checked++; !printed(f, from) {
-				t.Errorf("docs/papers.md:%d: no command prints %s", line, f)
-			}
-		}
-	}
-	if checked < minChecked {
-		t.Errorf("only %d figures are checked", checked)
-	}
-}
-
-// minChecked is about how many figures are in such paragraphs.
-const minChecked = 40
-
-// numbersOf are the numbers in files of docs/figures, and others.
-func numbersOf(t *testing.T, files []string, besides string) (all []float64) {
-	for _, file := range files {
-		besides += " " + read(t, filepath.Join(figures, file))
-	}
-	for _, n := range number.FindAllString(strings.ReplaceAll(besides, ",", ""), -1) {
-		f, err := strconv.ParseFloat(n, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, f)
-	}
-	return all
-}
-
-// printed reports whether a figure is one of the numbers, rounded to its digits; of one in percent
-// the number may be the fraction.
-func printed(figure string, numbers []float64) bool {
-	text, percent := strings.CutSuffix(strings.ReplaceAll(figure, ",", ""), " %")
-	digits := 0
-	if _, fraction, ok := strings.Cut(text, "."); ok {
-		digits = len(fraction)
-	}
-	value, err := strconv.ParseFloat(text, 64)
-	ulp := math.Pow10(-digits)
-	is := func(n float64) bool { return math.Abs(n-value) <= 0.5001*ulp }
-	return err == nil && slices.ContainsFunc(numbers, func(n float64) bool {
-		return is(n) || percent && is(100*n)
-	})
 }

@@ -148,6 +148,12 @@ func (r *cacheRunner) workloadFlags(flags *pflag.FlagSet, buckets experiment.Cou
 	experiment.CountVar(flags, &r.buckets, "buckets", buckets, "buckets of each rank")
 }
 
+// one has ranks do one operation of the standard sizes at a time.
+func (r *cacheRunner) one() {
+	r.batches, r.operations = []int{1}, 1 // what is generated at a time
+	r.keyBytes, r.valueBytes = standardKeyBytes, []int{standardValueBytes}
+}
+
 // OneSided tells which path is measured.
 func (r *cacheRunner) OneSided() bool { return !r.direct }
 

@@ -21,12 +21,12 @@
 // With --redis the same ranks are clients of a Redis server, which takes the part of DAOS (MD 3).
 //
 // [Simulate] does the same workloads in virtual time by the protocols of MD and by the cache, on up
-// to 640 simulated ranks (MD 5.3).
+// to 640 simulated ranks (MD 5.3). [Poet] predicts from their times how long POET takes (MD 5.4).
 package md
 
 import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment {
-	return []*experiment.Experiment{Cache(), Simulate()}
+	return []*experiment.Experiment{Cache(), Simulate(), Poet()}
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/sim"
 
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/internal/measure"
@@ -57,19 +55,7 @@ marked as invalid. The same flags print the same figures.`,
 			Plots: []view.Plot{simulatedPlot(writes), simulatedPlot(reads), simulatedPlot(mixes)}}},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			s := &simulation{}
-			flags.IntSliceVar(&s.hosts, "hosts", []int{1, 2, 5}, "numbers of hosts")
-			flags.IntVar(&s.procs, "procs", 128, "ranks of each host")
-			flags.StringVar(&s.preset, "preset", "ndr", fmt.Sprintf("network, one of %v",
-				sim.Presets()))
-			flags.Float64Var(&s.sendNs, "send-ns", fittedSendNs,
-				"time of the MPI library for a message")
-			flags.Float64Var(&s.answerNs, "answer-ns", fittedAnswerNs,
-				"time of the MPI library for the answer to a get or an atomic")
-			flags.Float64Var(&s.atomicNs, "atomic-ns", 0,
-				"for how long an atomic keeps the card of its target from the next one")
-			flags.Int64Var(&s.tearNs, "tear-ns", 4, "how long a get or put of a bucket takes at "+
-				"the memory; 4: its bytes at 400 Gb/s")
-			flags.IntVar(&s.seeds, "seeds", 3, "how often everything is simulated")
+			s.clusterFlags(flags, 1, 2, 5)
 			flags.Int64Var(&s.us, "us", 1500, "virtual time of a workload")
 			flags.Int64Var(&s.waitingUs, "waiting-us", 60_000, "virtual time of a workload in "+
 				"which ranks wait for each other: writes of Zipf keys with locks")
@@ -85,49 +71,18 @@ func simulatedPlot(of workload) view.Plot {
 		Paper: "md-Mop/s", PaperName: "MD", LogY: true}
 }
 
-// Fitted so that lock-free reads and writes of uniform keys on 5 hosts are as fast as in MD.
-const (
-	fittedSendNs   = 6_300
-	fittedAnswerNs = 29_600
-)
-
 // simulation runs what the flags say.
 type simulation struct {
 	cacheRunner
-	hosts                      []int
-	procs, seeds               int
-	preset                     string
-	sendNs, answerNs, atomicNs float64
-	tearNs, us, waitingUs      int64
-	cost                       sim.Cost
+	clusters
+	us, waitingUs int64
 }
 
 // Check refuses what makes no sense.
-func (s *simulation) Check() (err error) {
-	if s.cost, err = sim.Preset(s.preset); err != nil {
-		return fmt.Errorf("--preset: %w", err)
-	}
-	s.batches, s.operations = []int{1}, 1 // what is generated at a time
-	s.keyBytes, s.valueBytes = standardKeyBytes, []int{standardValueBytes}
-	s.cost.AtomicNs = s.atomicNs
-	if len(s.hosts) == 0 {
-		return errors.New("--hosts needs a number")
-	}
-	for _, hosts := range s.hosts {
-		err = errors.Join(err, experiment.InRange("hosts", hosts, 1, sim.MaxRanks/max(s.procs, 1)))
-	}
-	const maxUs = 1e9
-	for _, t := range []struct {
-		name string
-		us   float64
-	}{{"send-ns", s.sendNs / 1e3}, {"answer-ns", s.answerNs / 1e3}, {"us", float64(s.us) - 1},
-		{"waiting-us", float64(s.waitingUs) - 1}} {
-		if !(t.us >= 0 && t.us < maxUs) {
-			err = errors.Join(err, fmt.Errorf("--%s: out of range", t.name))
-		}
-	}
-	return errors.Join(err, experiment.InRange("procs", s.procs, 1, sim.MaxRanks),
-		experiment.InRange("seeds", s.seeds, 1, 1000), s.cacheRunner.Check())
+func (s *simulation) Check() error {
+	s.one()
+	return errors.Join(inTime("us", float64(s.us)-1), inTime("waiting-us", float64(s.waitingUs)-1),
+		s.checkClusters(), s.cacheRunner.Check())
 }
 
 // Round simulates everything once.
@@ -179,12 +134,7 @@ func (c *simulatedCase) run(ctx context.Context, emit experiment.Emit) error {
 		for _, w := range workloads() {
 			c.now[w] = &tally{}
 		}
-		_, err := sim.Run(sim.Options{Ranks: c.ranks, RanksPerHost: c.s.procs, Seed: 1 + c.seed,
-			Cost: c.s.cost, TearNs: c.s.tearNs, Context: ctx, MaxTimeNs: sim.MaxNs,
-			MaxSteps: math.MaxUint64}, func(job rma.Job) error {
-			j := newLibraryJob(job.(*sim.Job), c.s.sendNs, c.s.answerNs)
-			return errors.Join(c.rank(ctx, j), job.Close())
-		})
+		err := c.s.run(ctx, c.ranks, c.seed, func(j *libraryJob) error { return c.rank(ctx, j) })
 		if err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}

@@ -12,13 +12,19 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 
+	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/internal/record"
 )
 
 // simulated runs the experiment with flags.
-func simulated(t *testing.T, args ...string) (all []record.Record) {
+func simulated(t *testing.T, args ...string) []record.Record {
 	t.Helper()
-	e := Simulate()
+	return recordsOf(t, Simulate(), args...)
+}
+
+// recordsOf runs an experiment with flags on one rank.
+func recordsOf(t *testing.T, e *experiment.Experiment, args ...string) (all []record.Record) {
+	t.Helper()
 	flags := pflag.NewFlagSet(e.Name, pflag.ContinueOnError)
 	r := e.New(flags)
 	if err := flags.Parse(args); err != nil {

@@ -103,6 +103,16 @@ func (p *piece) fill(s *stream, batch int) {
 	}
 }
 
+// one makes one operation the next one.
+func (p *piece) one(number uint64, put bool) {
+	p.batch, p.n = 1, 1
+	p.numbers[0], p.puts[0], p.found[0] = number, put, false
+	measure.FillKey(p.key(0), number)
+	if put {
+		measure.FillValue(p.value(0), number, number)
+	}
+}
+
 func (p *piece) key(i int) []byte   { return p.keys[i*p.keyBytes : (i+1)*p.keyBytes] }
 func (p *piece) value(i int) []byte { return p.values[i*p.valueBytes : (i+1)*p.valueBytes] }
 

@@ -36,8 +36,8 @@ flags print the same figures. Package eval/op/cluster says what the model leaves
 			s := &simulation{table1: false}
 			flags.IntSliceVar(&s.hosts, "hosts", []int{2, 4, 8, 16, 32, 48}, "numbers of hosts")
 			flags.IntSliceVar(&s.procs, "procs", []int{1, 4, 16}, "ranks of each host, a list")
-			flags.StringVar((*string)(&s.workload), "workload", string(cluster.Mixed),
-				fmt.Sprintf("what ranks do, one of %v", cluster.Workloads()))
+			experiment.ChoiceVar(flags, &s.workloads, "workload", cluster.Workloads(),
+				[]cluster.Workload{cluster.Mixed}, "what ranks do, a list of")
 			flags.Float64Var(&s.load, "load", 0, "load of the table before")
 			flags.IntVar(&s.chunk, "chunk", cluster.DefaultChunk, "C, buckets of one get")
 			flags.IntVar(&s.chunks, "chunks", 0, "M, gets before a search gives up; 0: enough")
@@ -76,8 +76,8 @@ func SimulatedTable1() *experiment.Experiment {
 		Reproducible: true,
 		Views:        []view.View{trips, ns, rateView("SimulatedRate"), summaryView(table1Errors)},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
-			s := &simulation{table1: true, workload: cluster.Mixed, batch: 1,
-				chunk: cluster.DefaultChunk, chunks: printedChunks}
+			s := &simulation{table1: true, batch: 1, chunk: cluster.DefaultChunk,
+				chunks: printedChunks, workloads: []cluster.Workload{cluster.Mixed}}
 			experiment.CountVar(flags, &s.buckets, "buckets", cluster.DefaultLatencyBuckets,
 				"size of the table for latencies")
 			flags.IntVar(&s.latencies, "latencies", 20_000, "operations measured for each latency")
@@ -108,7 +108,8 @@ func rateView(name string) view.View {
 			{Unit: "ns/op", Whole: true}, {Unit: "op-Mop/s", Head: "OP", Digits: 2},
 			{Unit: "error-%", Head: "error", Digits: 1}, {Unit: "speedup", Digits: 1},
 			{Unit: "op-speedup", Head: "OP", Digits: 1}},
-		Plots: []view.Plot{{Title: "throughput of find-or-put, simulated", X: "hosts", Y: "Mop/s",
+		Plots: []view.Plot{{Title: "throughput of find-or-put, simulated", Panel: "workload",
+			X: "hosts", Y: "Mop/s", YName: "million operations/s",
 			Paper: "op-Mop/s", PaperName: "OP Table 1", LogX: true, LogY: true,
 			Only: func(c *record.Case) bool { return c.Number("hosts") > 1 }}}}
 }
@@ -124,7 +125,7 @@ func summaryView(name string) view.View {
 type simulation struct {
 	table1       bool
 	hosts, procs []int
-	workload     cluster.Workload
+	workloads    []cluster.Workload
 	load         float64
 	chunk        int
 	chunks       int
@@ -201,9 +202,10 @@ func (s *simulation) Check() (err error) {
 
 // each calls a function for all numbers of hosts and ranks.
 func (s *simulation) each(of func(cfg cluster.Config) error) error {
-	cfg := cluster.Config{Cluster: s.cluster, Workload: s.workload, Load: s.load, Chunk: s.chunk,
-		Chunks: s.chunks, Batch: s.batch, Operations: s.operations, Seed: s.seed}
+	cfg := cluster.Config{Cluster: s.cluster, Load: s.load, Chunk: s.chunk, Chunks: s.chunks,
+		Batch: s.batch, Operations: s.operations, Seed: s.seed}
 	if s.table1 {
+		cfg.Workload = cluster.Mixed
 		for _, p := range printedMops {
 			cfg.Hosts, cfg.Procs = p.machines, p.processes
 			if err := of(cfg); err != nil {
@@ -212,10 +214,13 @@ func (s *simulation) each(of func(cfg cluster.Config) error) error {
 		}
 		return nil
 	}
-	for _, cfg.Procs = range s.procs {
-		for _, cfg.Hosts = range s.hosts {
-			if err := of(cfg); err != nil {
-				return err
+	for _, cfg.Workload = range s.workloads {
+		s.base = 0
+		for _, cfg.Procs = range s.procs {
+			for _, cfg.Hosts = range s.hosts {
+				if err := of(cfg); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -290,8 +295,8 @@ func (s *simulation) das5() bool { return s.cluster == cluster.DAS5() }
 const printedLoad = 0.05
 
 // likePaper reports whether the throughput is to be compared with the paper's.
-func (s *simulation) likePaper() bool {
-	return s.table1 || s.das5() && s.workload == cluster.Mixed &&
+func (s *simulation) likePaper(w cluster.Workload) bool {
+	return s.table1 || s.das5() && w == cluster.Mixed &&
 		s.chunk == cluster.DefaultChunk && s.batch == 1 && s.load < printedLoad
 }
 
@@ -301,7 +306,7 @@ func (s *simulation) rate(cfg *cluster.Config, rate *cluster.Rate, errs *errorsO
 		name = "SimulatedRate"
 	}
 	r := record.Record{Name: name, N: rate.Operations, Keys: []record.Key{
-		record.K("preset", s.preset), record.K("workload", string(s.workload)),
+		record.K("preset", s.preset), record.K("workload", string(cfg.Workload)),
 		record.K("load", s.load), record.K("C", s.chunk), record.K("batch", s.batch),
 		record.K("hosts", cfg.Hosts), record.K("procs", cfg.Procs)}, Values: []record.Value{
 		{Value: rate.Mops, Unit: "Mop/s"},
@@ -314,7 +319,7 @@ func (s *simulation) rate(cfg *cluster.Config, rate *cluster.Rate, errs *errorsO
 	if s.base > 0 {
 		r.Values = append(r.Values, record.Value{Value: rate.Mops / s.base, Unit: "speedup"})
 	}
-	if p != nil && s.likePaper() {
+	if p != nil && s.likePaper(cfg.Workload) {
 		kind := "throughput,_2_machines_and_more"
 		if cfg.Hosts == 1 {
 			kind = "throughput,_1_machine"

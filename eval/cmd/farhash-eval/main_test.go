@@ -53,6 +53,9 @@ var tiny = map[string]string{
 		"--value-bytes 8,99 --mode lock-free,fine,coarse,md-lock-free,md-fine,md-coarse",
 	"md simulate": "--hosts 1,2 --procs 4 --buckets 67 --key-space 500 --us 400 --waiting-us 800 " +
 		"--mode md-lock-free,md-fine,md-coarse,lock-free,fine,coarse --seeds 2",
+	"md poet": "--hosts 1,2 --procs 4 --buckets 301 --key-space 500 --cells 20 " +
+		"--waiting-cells 30 --seeds 2 --same-% 30 " +
+		"--mode md-lock-free,md-fine,md-coarse,lock-free,fine,coarse",
 	"ne table1":   "--slots 1Ki",
 	"ne simulate": "--hosts 2 --slots 4Ki",
 	"ne faults":   "--hosts 4 --seeds 2 --killed 0,2 --load 0.25",
@@ -234,6 +237,7 @@ func TestUsage(t *testing.T) {
 		"lp table4 --records 63", "lp figure8 --lookups 0", "lp figure13 --runs 3",
 		"lp cost --load 1", "lp index --impl cuckoo-direct --direct=false", "lp all --load 0.5",
 		"all x", "md cache --batch 0", "md cache --value-bytes 7", "md cache --redis x",
+		"md poet --hits-% 101", "md poet --same-% NaN", "md poet --procs 1",
 		"ne table1 --slots 1", "ne ycsb --impl redis",
 		"ne ycsb --redis nowhere", "ne ycsb --nessie-load 0.6",
 		"net hosts --new 2", "net scale --sizes 1", "net loss --lose 1", "show",

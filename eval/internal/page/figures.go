@@ -174,6 +174,16 @@ func (f *Figures) cell(ref string) string {
 	return append(all, missing)[0]
 }
 
+// optional is the one cell that a reference names, empty where nothing is printed.
+func (f *Figures) optional(ref string) string {
+	before := f.errs
+	all := f.cells(ref)
+	if f.errs = before; len(all) != 1 {
+		return ""
+	}
+	return all[0]
+}
+
 // number is the one cell that a reference names.
 func (f *Figures) number(ref string) float64 { return f.parse(f.cell(ref)) }
 

@@ -127,18 +127,11 @@ var (
 	references = regexp.MustCompile(`\b(OP|LP|MD|NE) \d(\.\d)?`)
 )
 
-// otherwise begins the part whose figures are checked in another way: see TestMarked.
-const otherwise = "## MD: "
-
 // proseOf is the prose of a page in one line, without tables.
 func proseOf(page string) string {
 	var words []string
-	other := false
 	for line := range strings.Lines(page) {
-		if strings.HasPrefix(line, "## ") {
-			other = strings.HasPrefix(line, otherwise)
-		}
-		if !other && !strings.HasPrefix(line, "|") {
+		if !strings.HasPrefix(line, "|") {
 			words = append(words, strings.Fields(line)...)
 		}
 	}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -16,6 +17,10 @@ var Names = map[string]string{
 	"op-speedup":    "op-table1-simulated | virtual time | hosts=48; procs=16 | speedup",
 	"op-speedup-paper": "op-table1-simulated | virtual time | hosts=48; procs=16 | " +
 		"OP@speedup",
+
+	"clusters-mixed": "op-clusters | virtual time | workload=mixed; hosts=48; procs=16 | speedup",
+	"clusters-read":  "op-clusters | virtual time | workload=read; hosts=48; procs=16 | speedup",
+	"clusters-write": "op-clusters | virtual time | workload=write; hosts=48; procs=16 | speedup",
 
 	"schemes-probes": "op-schemes | gets of an insert | scheme=linear-32 | load=0.75",
 	"schemes-pilaf": "op-schemes | round trips of a find, present word | " +
@@ -52,6 +57,19 @@ var Names = map[string]string{
 		"load=0.95; impl=cuckoo-sequential; bucket=4; keys=distinct | requests",
 	"reads-ours": "lp-reads | in words |  | sim",
 
+	"md-uniform-fine":     mdAt + "md-lock-free; keys=uniform; workload=read | / md-fine",
+	"md-uniform-coarse":   mdAt + "md-lock-free; keys=uniform; workload=read | / md-coarse",
+	"md-zipf-fine":        mdAt + "md-lock-free; keys=zipf; workload=read | / md-fine",
+	"md-zipf-coarse":      mdAt + "md-lock-free; keys=zipf; workload=read | / md-coarse",
+	"md-reads-uniform":    mdAt + "md-lock-free; keys=uniform; workload=read | of",
+	"md-reads-zipf":       mdAt + "md-lock-free; keys=zipf; workload=read | of",
+	"md-reads-mixed":      mdAt + "md-lock-free; keys=uniform; workload=mixed | of",
+	"md-reads-zipf-mixed": mdAt + "md-lock-free; keys=zipf; workload=mixed | of",
+	"md-examined":         "md-hits | buckets of a put |  | paper",
+	"md-examined-spread":  "md-hits | buckets of a put |  | spread",
+	"poet-128":            "md-poet | POET | mode=none; ranks=128 | s besides cells",
+	"poet-640":            "md-poet | POET | mode=none; ranks=640 | s besides cells",
+
 	"server-64":      "ne-table1 | first needs | slots=64Ki | load",
 	"server-64-min":  "ne-table1 | first needs | slots=64Ki | min",
 	"server-64-max":  "ne-table1 | first needs | slots=64Ki | max",
@@ -60,6 +78,9 @@ var Names = map[string]string{
 	"server-256-max": "ne-table1 | first needs | slots=256Ki | max",
 	"ne-trips-75":    "ne-table1 | puts of new keys | load=0.75 | NE",
 }
+
+// mdAt begins a reference to the simulation of MD 5.3 with 640 ranks.
+const mdAt = "md-simulate | in virtual time | ranks=640; mode="
 
 // computed are figures of the prose that are made of several cells.
 var computed = map[string]func(f *Figures) string{
@@ -106,6 +127,21 @@ var computed = map[string]func(f *Figures) string{
 	"error-rates": func(f *Figures) string {
 		return f.errors("throughput, 2 machines and more")
 	},
+	"md-gets-ours": func(f *Figures) string { return f.mdGets("lock-free") },
+	"md-gets":      func(f *Figures) string { return f.mdGets("md-lock-free") },
+	"md-ahead":     (*Figures).mdAhead,
+	"md-below": func(f *Figures) string {
+		return strconv.FormatFloat(f.number(mdAt+"md-lock-free; keys=zipf; workload=mixed | to"),
+			'f', 4, 64)
+	},
+	"md-failed": func(f *Figures) string {
+		return short(f, f.cell(mdAt+"md-lock-free; keys=zipf; workload=mixed | MD@to"))
+	},
+	"poet-us": func(f *Figures) string {
+		return short(f, f.cell("md-poet | POET | mode=none; ranks=128 | us a cell"))
+	},
+	"poet-error":   (*Figures).poetError,
+	"poet-spread":  (*Figures).poetSpread,
 	"get-copy":     func(f *Figures) string { return f.span("value=8; copies=true", "get") },
 	"get-none":     func(f *Figures) string { return f.span("value=100; copies=true", "get") },
 	"present-copy": func(f *Figures) string { return f.span("value=8; copies=true", present) },
@@ -182,6 +218,56 @@ func (f *Figures) overtakes(scheme string, more float64) (from, before string) {
 		f.fail("%s overtakes linear probing from load %q on, after %q", scheme, from, before)
 	}
 	return from, before
+}
+
+// mdGets is how many gets an operation on uniform keys needs, from the least to the most.
+func (f *Figures) mdGets(mode string) string {
+	all := append(f.cells(mdAt+mode+"; keys=uniform | gets/op"), missing)
+	all = all[:max(1, len(all)-1)]
+	slices.Sort(all)
+	if least, most := all[0], all[len(all)-1]; least != most {
+		return least + " to " + most
+	}
+	return all[0]
+}
+
+// mdAhead is by how much the cache is ahead of MD's lock-free table with uniform keys, in percent.
+func (f *Figures) mdAhead() string {
+	ours := f.numbers(mdAt + "lock-free; keys=uniform | Mop/s")
+	paper := f.numbers(mdAt + "md-lock-free; keys=uniform | Mop/s")
+	var all []float64
+	for i := range min(len(ours), len(paper)) {
+		all = append(all, 100*(ours[i]/paper[i]-1))
+	}
+	if len(all) == 0 {
+		return missing
+	}
+	return fmt.Sprintf("%.0f to %.0f", slices.Min(all), slices.Max(all))
+}
+
+// poetError is the largest error where nothing was fitted.
+func (f *Figures) poetError() string {
+	const ref = "md-poet | POET | mode=md-lock-free; ranks="
+	largest := 0.0
+	for _, ranks := range f.cells("md-poet | POET | mode=none | ranks") {
+		if f.optional(ref+ranks+" | MD") == "" {
+			largest = max(largest, math.Abs(f.number(ref+ranks+" | error, points")))
+		}
+	}
+	return strconv.FormatFloat(largest, 'f', 1, 64)
+}
+
+// poetSpread is by how much the time saved differs between seeds, at most.
+func (f *Figures) poetSpread() string {
+	largest := 0.0
+	for _, file := range []string{"md-poet", "md-poet-same"} {
+		least := f.numbers(file + " | POET |  | min@gain %")
+		most := f.numbers(file + " | POET |  | max@gain %")
+		for i := range min(len(least), len(most)) {
+			largest = max(largest, most[i]-least[i])
+		}
+	}
+	return strconv.FormatFloat(largest, 'f', 1, 64)
 }
 
 // ratio divides a cell by another.

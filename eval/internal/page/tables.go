@@ -20,6 +20,9 @@ var Tables = map[string]map[string]func(f *Figures) [][]string{
 		"lp-hybrid":    lpHybrid,
 		"lp-two-sided": lpTwoSided,
 		"lp-gather":    lpGather,
+		"md-hits":      mdHits,
+		"md-simulate":  mdSimulate,
+		"md-poet":      mdPoet,
 		"ne-table1":    neTable1,
 		"ne-simulate":  neSimulate,
 	},
@@ -273,6 +276,94 @@ func lpGather(f *Figures) [][]string {
 		}
 	}
 	return f.grid("load", []string{"0.5", "0.8", "0.9", "0.95"}, columns...)
+}
+
+func mdHits(f *Figures) [][]string {
+	const of = "md-hits | hit rates | candidates="
+	return f.grid("t", []string{"0.5", "1", "1.5"},
+		column{head: "law, 6 candidates", of: of + "paper; is=law | %s"},
+		column{head: "counted, as in MD", of: of + "paper; is=counted | %s"},
+		column{head: "counted, groups of 4 (default)", of: of + "groups of 4; is=counted | %s"})
+}
+
+// mdRows are the rows of the table on MD Table 1: name, keys, workload and ranks. Times were fitted
+// to the lock-free table in the first two.
+var mdRows = [][4]string{{"uniform, writes", "uniform", "write", "640"},
+	{"uniform, reads", "uniform", "read", "640"}, {"uniform, mixed", "uniform", "mixed", "640"},
+	{"Zipf, writes", "zipf", "write", "640"}, {"Zipf, reads", "zipf", "read", "640"},
+	{"Zipf, mixed", "zipf", "mixed", "640"}, {"Zipf, mixed, 128 ranks", "zipf", "mixed", "128"},
+	{"Zipf, mixed, 256 ranks", "zipf", "mixed", "256"}}
+
+// mdSimulate has MD's figures and the errors beside ours.
+func mdSimulate(f *Figures) [][]string {
+	rows := [][]string{{"", "MD's lock-free", "", "", "MD's fine", "", "", "MD's coarse", "", "",
+		"farhash, lock-free"}}
+	for i, at := range mdRows {
+		row := []string{at[0]}
+		for _, mode := range []string{"md-lock-free", "md-fine", "md-coarse", "lock-free"} {
+			ref := fmt.Sprintf("md-simulate | in virtual time | mode=%s; keys=%s; workload=%s; "+
+				"ranks=%s | ", mode, at[1], at[2], at[3])
+			ours := million(f, f.cell(ref+"Mop/s"))
+			if mode == "lock-free" {
+				row = append(row, ours)
+				continue
+			}
+			paper, percent := f.optional(ref+"MD"), ""
+			if paper == "" {
+				paper = "-"
+			} else {
+				paper, percent = short(f, paper), signed(f.cell(ref+"error %"))+" %"
+			}
+			if mode == "md-lock-free" && i < 2 {
+				ours = "*" + ours + "*"
+			}
+			row = append(row, ours, paper, percent)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// million has two digits after the point, and three if it is less than one.
+func million(f *Figures, cell string) string {
+	v, digits := f.parse(cell), 2
+	if v < 1 {
+		digits = 3
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}
+
+// signed has a sign unless it is zero.
+func signed(cell string) string {
+	if cell == "0" || cell == "0.0" || cell[0] == '-' || cell == missing {
+		return cell
+	}
+	return "+" + cell
+}
+
+// mdPoet has in italics what times were fitted to.
+func mdPoet(f *Figures) [][]string {
+	const of, same = "md-poet | POET | ranks=%s; mode=", "md-poet-same | POET | ranks=%s; mode="
+	none := of + "none | "
+	rows := f.grid("ranks", f.cells("md-poet | POET | mode=none | ranks"),
+		column{head: "no table, s", of: none + "s"}, column{head: "lock-free", of: of +
+			"md-lock-free | gain %"}, column{head: "MD", of: of + "md-lock-free | MD@gain %"},
+		column{"error", of + "md-lock-free | error, points",
+			func(_ *Figures, cell string) string { return signed(cell) }},
+		column{head: "fine", of: of + "md-fine | gain %"},
+		column{head: "coarse", of: of + "md-coarse | gain %"},
+		column{head: "farhash", of: of + "lock-free | gain %"},
+		column{head: "fine, one key for 60 %", of: same + "md-fine | gain %"},
+		column{head: "coarse, too", of: same + "md-coarse | gain %"})
+	for _, row := range rows[1:] {
+		if f.optional("md-poet | POET | mode=none; ranks="+row[0]+" | MD") != "" {
+			row[1] = "*" + row[1] + "*"
+		}
+		if f.optional("md-poet | POET | mode=md-lock-free; ranks="+row[0]+" | MD") != "" {
+			row[2] = "*" + row[2] + "*"
+		}
+	}
+	return rows
 }
 
 func neTable1(f *Figures) [][]string {
