@@ -137,7 +137,7 @@ func TestEfforts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := effort{rng.Uint64N(30), .1, 16 << 20, time.Minute}
+		e := effort{1 + rng.Uint64N(6), .1, 16 << 20, time.Minute}
 		if err := q.try(t.Context(), e, 2, f.stream(n, len(all))); err != nil {
 			t.Fatal(err)
 		}
