@@ -103,6 +103,7 @@ func (f *exploreFlags) exploreReduced(ctx context.Context, net *petri.Net, opts 
 	if err := questions.try(ctx, firstEffort, f.ranks, answers); err != nil {
 		return err
 	}
+	questions.sort()
 	open := f.known.open(properties)
 	switch {
 	case len(open) == 0:
@@ -231,6 +232,14 @@ func (q *smaller) begin(net *petri.Net) bool {
 	q.search = packing.NewSearch(q.Net, q.Property)
 	q.search.Endless = true
 	return true
+}
+
+// sort leaves the questions that have reduced nets, those with small ones first.
+func (q *questions) sort() {
+	q.all = slices.DeleteFunc(q.all, func(one *smaller) bool { return one.Reduced == nil })
+	slices.SortStableFunc(q.all, func(a, b *smaller) int {
+		return len(a.Net.Transitions) - len(b.Net.Transitions)
+	})
 }
 
 // try makes an effort for all that are open, several at the same time.

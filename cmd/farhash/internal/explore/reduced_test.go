@@ -223,3 +223,29 @@ func searched(t *testing.T, n *petri.Net, asked []property.Property) (all []prop
 	}
 	return all
 }
+
+// TestSort: questions with small nets come first, and those without leave.
+func TestSort(t *testing.T) {
+	n, err := petri.Family("philosophers", 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []property.Property
+	for _, text := range []string{"tokens(Eat_1, Eat_2, Eat_3) >= 2", "tokens(Eat_1, Eat_2) >= 2"} {
+		p, err := property.Parse(n, "sometimes", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	all = append(all, property.Property{Kind: property.Live})
+	q := &questions{net: n}
+	for i := range all {
+		q.all = append(q.all, &smaller{property: &all[i]})
+		q.all[i].begin(n)
+	}
+	if q.sort(); len(q.all) != 2 || q.all[0].property != &all[1] {
+		t.Errorf("%d questions, the first has %d transitions", len(q.all),
+			len(q.all[0].Net.Transitions))
+	}
+}
