@@ -148,10 +148,13 @@ func (f *exploreFlags) exploreBeside(ctx context.Context, net *petri.Net, opts e
 		return err
 	case <-f.known.all:
 	}
-	if f.known.claim() {
-		return f.printKnown(net, answers)
+	if !f.known.claim() {
+		return f.known.exit(<-searched)
 	}
-	return f.known.exit(<-searched)
+	err := f.printKnown(net, answers)
+	stop(errBeaten)
+	<-searched
+	return err
 }
 
 // printKnown prints an answer to all without counts.
