@@ -17,9 +17,10 @@ type known struct {
 	mu      sync.Mutex
 	answers map[string]propertyAnswer
 	traces  map[string]netTrace
-	said    bool          // an answer to all is printed, or about to be
-	all     chan struct{} // It is closed when all properties have an answer.
-	done    chan struct{} // It is closed when no more efforts are made; nil if none is.
+	said    bool            // an answer to all is printed, or about to be
+	all     chan struct{}   // It is closed when all properties have an answer.
+	done    chan struct{}   // It is closed when no more efforts are made; nil if none is.
+	over    <-chan struct{} // It is closed when time is over, or a signal has come.
 }
 
 func newKnown(properties []property.Property) *known {
@@ -68,14 +69,17 @@ func (k *known) claim() bool {
 }
 
 // completes adds what is known to an answer that is to be printed. It reports false if another one
-// is. If the answer is not to everything it waits for what is found meanwhile. Without reductions
-// nothing is known.
+// is. If the answer is not to everything it waits for what is found in the meantime. Without
+// reductions nothing is known.
 func (k *known) completes(a *answer) bool {
 	if k == nil {
 		return true
 	}
 	if k.done != nil && a.Unbounded == nil && !a.exact() {
-		<-k.done
+		select {
+		case <-k.done:
+		case <-k.over:
+		}
 	}
 	if !a.last && !k.claim() {
 		return false

@@ -129,7 +129,7 @@ func (f *exploreFlags) exploreBeside(ctx context.Context, net *petri.Net, opts e
 	defer stop(errBeaten)
 	answers := f.stream(net, len(open))
 	searched, fault := make(chan error, 1), make(chan error, 1)
-	f.known.done = make(chan struct{})
+	f.known.done, f.known.over = make(chan struct{}), ctx.Done()
 	opts.Beside += questions.mem
 	go func() { searched <- f.exploreGiven(ctx, net, opts, open) }()
 	go func() {
