@@ -80,6 +80,7 @@ type answer struct {
 	Properties []propertyAnswer `json:"properties,omitempty"`
 
 	bits   int
+	last   bool // nothing else is printed, see known.claim
 	sweeps int  // for liveness
 	passes int  // sweeps for properties that look along paths
 	full   bool // memory, while traces were found
@@ -173,6 +174,9 @@ func (a *answer) decided() bool { return a.Reason == string(explore.Decided) }
 
 // print writes the answer in the form that the flags ask for, in one piece.
 func (a *answer) print(w io.Writer, f *exploreFlags) error {
+	if !f.known.completes(a) {
+		return nil
+	}
 	a.traced, a.covers = f.trace, f.coverage
 	f.sawFalse = f.sawFalse || slices.ContainsFunc(a.Properties, propertyAnswer.isFalse)
 	var text bytes.Buffer

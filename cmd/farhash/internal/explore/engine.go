@@ -25,6 +25,7 @@ const (
 	engineAuto     = "auto"
 	engineExplicit = "explicit"
 	engineSymbolic = "symbolic"
+	engineReduced  = "reduced" // of answers alone: reduced nets have answered everything
 )
 
 var engines = []string{engineAuto, engineExplicit, engineSymbolic}
@@ -170,7 +171,7 @@ func (f *exploreFlags) exploreBoth(ctx context.Context, net *petri.Net, mem uint
 		searched: make(chan struct{}), reached: make(chan struct{}),
 		answers: f.stream(net, len(properties))}
 	b.pace = newPace(f.ranks, b.answers.show)
-	opts.Beside = mem / besideShare
+	opts.Beside += mem / besideShare
 	searching, stopSearch := context.WithCancelCause(ctx)
 	reaching, stopReaching := context.WithCancelCause(ctx)
 	defer stopSearch(errBeaten)
@@ -276,8 +277,7 @@ func (b *both) waits() bool {
 
 // exact reports whether the search has answered everything.
 func (b *both) exact() bool {
-	return b.answer != nil && b.err == nil && (b.answer.Complete || b.answer.decided()) &&
-		!slices.ContainsFunc(b.answer.Properties, func(p propertyAnswer) bool { return !p.known() })
+	return b.answer != nil && b.err == nil && b.answer.exact()
 }
 
 // alone waits for the symbolic engine after a search without an answer. If its memory is full, it

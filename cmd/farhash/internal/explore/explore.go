@@ -49,6 +49,11 @@ type exploreFlags struct {
 	begin              time.Time // of exploring
 	resumeCommand      string    // without --resume
 	exitCode, sawFalse bool      // the exit code says it if a property is false; one is
+	reduce             string    // yes or no
+	reduces            bool      // nets are reduced if the properties allow it
+	known              *known    // before the last search; nil without reductions
+	lines              *lines    // nil before the first stream
+	launched           bool
 }
 
 // New is the command farhash explore.
@@ -74,7 +79,8 @@ is such as 'tokens(a, b) + tokens(c)'. Names are ids of the net, in double quote
 they have other characters than letters, digits, _ . : - and $. A FILE has properties of
 the Model Checking Contest: on reachability, upper bounds, CTL or LTL; --mcc prints the
 contest's lines. What memory did not suffice for is unknown. --trace witness shows for
-each a shortest way to a marking that answers it, where one does.
+each a way to a marking that answers it, where one does. What the first markings do not
+answer is asked of a net reduced for it, unless --engine is given; counts are of the whole.
 
 There are two engines. explicit stores each marking, in a set in the memory of all ranks.
 symbolic stores sets of markings, as list decision diagrams: nets of regular structure then
@@ -101,7 +107,6 @@ When a rank is lost, all others end with exit code 4. The markings that the lost
 yet to expand are lost as well, so continue from the last checkpoint by --resume, on any
 number of hosts and ranks. Ranks on several hosts need a shared folder for it.` + cli.ExitCodeList,
 		Example: `  farhash explore examples/philosophers-12.pnml
-  farhash explore examples/philosophers-12.pnml -n 2 --json
   farhash explore examples/philosophers-12.pnml --trace deadlock
   farhash explore net.pnml --always 'tokens(a, b) <= 1' --trace witness
   farhash explore net.pnml --coverage
@@ -131,12 +136,15 @@ func (f *exploreFlags) checkFlags(flags *pflag.FlagSet) (engine string, err erro
 	case f.exitCode && !f.asked.formulas():
 		return "", errors.New("--exit-code needs a property that may be false: give --always, " +
 			"--sometimes, --ltl, --ctl, --formulas, --properties or --examination")
+	case f.reduce != "yes" && f.reduce != "no":
+		return "", fmt.Errorf("--reduce must be yes or no, not %q", f.reduce)
 	case f.coverage && f.resume != "":
 		return "", report.ErrResumed
 	case f.coverage && f.mcc:
 		return "", errors.New("--coverage and --mcc exclude each other: the contest has no lines " +
 			"for it")
 	}
+	f.reduces = f.reducible(flags.Changed)
 	engine, err = resolveEngine(f.engine, flags)
 	return engine, errors.Join(err, f.checkTraceFile(), f.export.Check(flags, f.html),
 		f.extent.Check(flags, f.order != string(explore.AnyOrder)))
@@ -166,6 +174,8 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 		"properties ask for, 0 to 90; none without properties or with --trace deadlock")
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory of all ranks together, such as 2GiB "+
 		"(default: 80% of the available memory)")
+	flags.StringVar(&f.reduce, "reduce", "yes", "`ANSWER` yes or no: whether the engine auto "+
+		"reduces the net for each property that the first markings do not answer")
 	flags.BoolVar(&f.exitCode, "exit-code", false, "end with exit code 12 if a property is false")
 	f.extent.Register(flags, "markings")
 	flags.Float64Var(&f.maxSeconds, "max-seconds", 0, "end the search after `N` seconds")
@@ -192,7 +202,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.check, "check", false, "verify the whole set after the search, and say so")
 	cli.CompleteFlags(cmd, map[string][]cobra.Completion{"engine": engines, "order": {"bfs", "any"},
 		"trace": {"deadlock", "witness"}, "encoding": encodings,
-		"access": {"auto", "one-sided", "shipped"}})
+		"access": {"auto", "one-sided", "shipped"}, "reduce": {"yes", "no"}})
 }
 
 // encodings are the values of --encoding.
@@ -280,11 +290,11 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	launched, err := f.checkLaunched()
+	f.launched, err = f.checkLaunched()
 	if err != nil {
 		return err
 	}
-	if _, err := cli.Stdout(); err != nil && !launched { // launched, rank 0 alone prints
+	if _, err := cli.Stdout(); err != nil && !f.launched { // launched, rank 0 alone prints
 		return err
 	}
 	if opts.MemWhole {
@@ -301,13 +311,22 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.writeGraph(ctx, net, launched); err != nil {
+	if err := f.writeGraph(ctx, net, f.launched); err != nil {
 		return err
 	}
+	if f.mayReduce(opts, properties) {
+		return f.exploreReduced(ctx, net, opts, properties)
+	}
+	return f.exploreGiven(ctx, net, opts, properties)
+}
+
+// exploreGiven explores the net as it is, by the engines that flags ask for.
+func (f *exploreFlags) exploreGiven(ctx context.Context, net *petri.Net, opts explore.Options,
+	properties []property.Property) error {
 	switch {
 	case f.engine == engineSymbolic:
 		return f.exploreSymbolic(ctx, net, opts.Mem, properties)
-	case f.engine == engineAuto && !launched:
+	case f.engine == engineAuto && !f.launched:
 		if mem, err := cli.Memory(opts.Mem); err == nil && mem/besideShare >= leastBeside {
 			return f.exploreBoth(ctx, net, mem, opts, properties)
 		}
@@ -350,6 +369,7 @@ func (f *exploreFlags) search(ctx context.Context, net *petri.Net, opts explore.
 			if a, err = newAnswer(net, res, p, f.trace); err == nil {
 				a.detail += noteUnbounded(net, res, p, search.Growth())
 				f.noteTime(ctx, &a)
+				f.known.addTo(&a)
 				err = errors.Join(pass(a), f.writePage(&a, samples),
 					f.writeTraces(net, a.Traces))
 			}

@@ -119,6 +119,8 @@ type propertyAnswer struct {
 	Structural bool `json:"structural,omitempty"`
 	// ByWalk: a random walk found it.
 	ByWalk bool `json:"byWalk,omitempty"`
+	// Reduced is the size of the net that gave the answer, where that was reduced.
+	Reduced *netSize `json:"reduced,omitempty"`
 	// Transition can not fire any more, or not at all, so that the net is not live.
 	Transition string `json:"transition,omitempty"`
 	// Reason says why liveness is unknown after a complete search.
@@ -174,6 +176,9 @@ func (p *propertyAnswer) text() (answer, note string) {
 	case p.ByWalk:
 		note = "by a random walk"
 	}
+	if p.Reduced != nil {
+		note = strings.TrimPrefix(note+"\t"+p.Reduced.String(), "\t")
+	}
 	if p.Transition != "" {
 		note = strings.TrimPrefix(note+"\t"+report.Printable(p.Transition)+
 			" never fires, or not again", "\t")
@@ -193,6 +198,9 @@ func printFormulas(w io.Writer, properties []propertyAnswer, techniques string) 
 			text = "CANNOT_COMPUTE"
 		case p.Structural:
 			text = strings.ToUpper(string(p.Answer)) + " TECHNIQUES TOPOLOGICAL"
+		}
+		if p.Reduced != nil {
+			text += " STRUCTURAL_REDUCTION"
 		}
 		fmt.Fprintf(w, "FORMULA %s %s\n", report.Printable(p.Name), text)
 	}

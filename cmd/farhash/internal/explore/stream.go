@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
+	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/petri"
 	"github.com/farhash/farhash/statespace/petri/property"
 )
@@ -16,27 +17,43 @@ type stream struct {
 	f    *exploreFlags
 	net  *petri.Net
 	show *display
+	*lines
+}
 
+// lines is what is printed of answers before the last one. Streams of one command share it.
+type lines struct {
 	mu      sync.Mutex
 	printed map[string]bool // by the names of properties
 	ended   bool
 	err     error
+	plan    explore.Plan // that an earlier search has announced
 }
 
 // stream begins to print answers to so many properties.
 func (f *exploreFlags) stream(net *petri.Net, asked int) *stream {
-	return &stream{f: f, net: net, show: &display{quiet: f.quiet, asked: asked},
-		printed: map[string]bool{}}
+	if f.lines == nil {
+		f.lines = &lines{printed: map[string]bool{}}
+	}
+	show := &display{quiet: f.quiet, asked: asked, plan: f.lines.plan}
+	return &stream{f, net, show, f.lines}
 }
 
 // answered prints an answer, where lines are asked for.
 func (s *stream) answered(_ int, a property.Answer) {
+	s.give(newPropertyAnswer(s.net, a))
+}
+
+// give prints an answer, where lines are asked for and it is not printed yet.
+func (s *stream) give(p propertyAnswer) {
+	if k := s.f.known; k != nil {
+		k.learn(p, nil)
+	}
 	lines := s.f.mcc || s.f.json == cli.JSONLines
 	s.show.knows(lines)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if lines && !s.ended && s.err == nil {
-		s.err = s.write(newPropertyAnswer(s.net, a))
+	if lines && !s.ended && s.err == nil && !s.printed[p.Name] {
+		s.err = s.write(p)
 	}
 }
 
