@@ -27,7 +27,7 @@ func (n *net) agglomerate() bool {
 		if n.steps <= 0 {
 			break
 		}
-		if n.removed[place] || !n.plain[place] || n.wants(place) {
+		if n.removed[place] || n.wants(place) {
 			continue
 		}
 		producers, consumers, weight := n.through(place)

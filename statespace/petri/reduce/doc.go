@@ -35,7 +35,8 @@
 //
 // # Limits
 //
-//   - Nets with more than 2^30 tokens in a place, or such a weight, are left as they are.
+//   - Nets with inhibitor or reset arcs, or with more than 2^30 tokens in a place or such a weight,
+//     are left as they are.
 //   - The rules take a number of steps; a net with millions of arcs is reduced in part.
 //   - An agglomeration makes at most 24 transitions of several producers and several consumers. A
 //     transition stands for at most 4096 firings.

@@ -46,7 +46,6 @@ type net struct {
 	transitions []transition
 	users       [][]int // by place: transitions with an arc; some may be gone
 	removed     []bool  // by place
-	plain       []bool  // by place: rules may touch it
 	begin       []int   // firings of the given net that lead to tokens
 	// ends are firings of the given net that may be possible in a deadlock of what is left, by
 	// transitions that a rule has taken out before others. The last ones come first.
@@ -58,16 +57,19 @@ type net struct {
 // maxSteps bounds the work for one question. A net that it stops short of is right, and larger.
 const maxSteps = 4_000_000
 
-// newNet returns nil if the numbers of a net are too large.
+// newNet returns nil if the numbers of a net are too large, or if it has inhibitor or reset arcs:
+// the rules know none.
 func newNet(given *petri.Net) *net {
+	if !given.Plain() {
+		return nil
+	}
 	n := &net{tokens: given.Initial(), transitions: make([]transition, len(given.Transitions)),
 		users: make([][]int, len(given.Places)), removed: make([]bool, len(given.Places)),
-		plain: make([]bool, len(given.Places)), steps: maxSteps}
-	for place, tokens := range n.tokens {
+		steps: maxSteps}
+	for _, tokens := range n.tokens {
 		if tokens > most {
 			return nil
 		}
-		n.plain[place] = plain(given, place)
 	}
 	for i := range given.Transitions {
 		t := &n.transitions[i]
@@ -82,10 +84,6 @@ func newNet(given *petri.Net) *net {
 	}
 	return n
 }
-
-// plain reports whether all arcs of a place move tokens. All do in a [petri.Net]. A rule knows no
-// other arcs, and so it must not touch a place that has one.
-func plain(_ *petri.Net, _ int) bool { return true }
 
 // arcsOf joins the arcs of a transition that have the same place.
 func arcsOf(t *petri.Transition) []arc {

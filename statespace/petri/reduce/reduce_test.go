@@ -379,3 +379,26 @@ func TestProducer(t *testing.T) {
 		compare(t, n, p, []func(*net) bool{rules[i]})
 	}
 }
+
+// A net with inhibitor or reset arcs stays as it is: what looks like a duplicate here is none.
+func TestOtherArcs(t *testing.T) {
+	net := func() *petri.Net {
+		return &petri.Net{
+			Places: []petri.Place{{ID: "a", Initial: 2}, {ID: "b"}, {ID: "c"}},
+			Transitions: []petri.Transition{{ID: "t", In: one(0), Out: one(1)},
+				{ID: "u", In: one(0), Out: one(1)}, {ID: "v", In: one(1), Out: one(2)}}}
+	}
+	asked := property.Property{Kind: property.Bound, Sum: property.Sum{
+		Terms: []property.Term{{Place: 2, Weight: 1}}}}
+	if For(net(), asked) == nil {
+		t.Error("a net with a duplicate is not reduced")
+	}
+	inhibited, reset := net(), net()
+	inhibited.Transitions[0].Inhibitors = one(2)
+	reset.Transitions[0].Resets = []int{2}
+	for _, n := range []*petri.Net{inhibited, reset} {
+		if For(n, asked) != nil {
+			t.Error("a net with other arcs is reduced")
+		}
+	}
+}

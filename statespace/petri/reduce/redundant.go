@@ -11,7 +11,7 @@ func (n *net) dropRedundant() bool {
 		if n.steps <= 0 {
 			return changed
 		}
-		if n.removed[place] || !n.plain[place] {
+		if n.removed[place] {
 			continue
 		}
 		switch {
@@ -68,7 +68,7 @@ func (n *net) implied(place int) bool {
 	}
 	takes := taker.at(place).effect()
 	for _, a := range taker.arcs {
-		if a.place != place && a.effect() < 0 && n.plain[a.place] &&
+		if a.place != place && a.effect() < 0 &&
 			n.follows(place, a.place, takes, a.effect()) {
 			return true
 		}
