@@ -232,7 +232,7 @@ func TestFire(t *testing.T) {
 			return ok || !enabled(v, steps)
 		})
 		if len(fits) < len(a) {
-			if _, err := t.s.Fire(na, x); !errors.Is(err, errValue) {
+			if _, err := t.s.Fire(na, x); !errors.Is(err, ErrValue) {
 				t.Fatalf("an entry becomes too large, and Fire says %v", err)
 			}
 			a, na = fits, t.held(t.nodeOf(fits), nil)

@@ -18,8 +18,8 @@ type Step struct {
 	Change int64  // and is larger by so much then; -Need or more
 }
 
-// errValue is the error for an entry of more than 32 bits.
-var errValue = errors.New("symbolic: an entry becomes larger than 2^32-1")
+// ErrValue is the error for an entry of more than 32 bits.
+var ErrValue = errors.New("symbolic: an entry becomes larger than 2^32-1")
 
 // transition has steps at all levels from top to bottom; at some they need and change nothing.
 type transition struct {
@@ -44,7 +44,7 @@ func (t *transition) step(level int) step {
 func (st step) after(value uint32) uint32 {
 	after := int64(value) + st.change
 	if after > math.MaxUint32 {
-		panic(stop{errValue})
+		panic(stop{ErrValue})
 	}
 	return uint32(after)
 }
@@ -77,6 +77,15 @@ func (s *Store) NewTransition(steps ...Step) (Transition, error) {
 	return Transition(len(s.transitions) - 1), nil
 }
 
+// Steps is what a transition does at all levels from its first to its last one, in their order.
+func (s *Store) Steps(t Transition) (steps []Step) {
+	x := &s.transitions[t]
+	for i, st := range x.steps {
+		steps = append(steps, Step{x.top + i, st.need, st.change})
+	}
+	return steps
+}
+
 // Reversed adds the transition that leads back: what it does to a set of vectors is to find their
 // predecessors.
 func (s *Store) Reversed(t Transition) (Transition, error) {
@@ -85,7 +94,7 @@ func (s *Store) Reversed(t Transition) (Transition, error) {
 	for i, st := range x.steps {
 		need := int64(st.need) + st.change
 		if need > math.MaxUint32 {
-			return 0, errValue
+			return 0, ErrValue
 		}
 		back.steps[i] = step{uint32(need), -st.change}
 	}
