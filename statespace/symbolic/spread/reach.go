@@ -99,28 +99,28 @@ func (d *Diagram) Reach(ctx context.Context, from Node) (Node, error) {
 	}
 	for {
 		failure := r.work()
-		if failure == nil && r.bytes() > r.mostKept {
-			if r.forget(false); r.bytes() > 2*r.mostBytes {
-				failure = &symbolic.FullError{Nodes: d.made, MaxBytes: d.maxBytes,
-					Cause: errTooMany}
-			}
-		}
 		if failure == nil && ctx.Err() != nil {
 			failure = fmt.Errorf("spread: %w", context.Cause(ctx))
 		}
-		const failed, full = 1, 1 << 32 // in the first note
+		const failed, crowded, full = 1, 1 << 20, 1 << 40 // in the first note
 		mine := notes{0, d.made}
-		if failure != nil {
+		switch {
+		case failure != nil:
 			mine[0] = failed
-		} else if r.full != nil {
+		case r.crowded():
+			mine[0] = crowded
+		case r.full != nil:
 			mine[0] = full
 		}
 		sum, err := d.x.run(r.out, r.in, mine)
 		if err != nil {
 			return 0, errors.Join(failure, err)
 		}
-		if sum[0]%full > 0 {
+		if sum[0]%crowded > 0 {
 			return 0, rma.AllSucceeded(context.WithoutCancel(ctx), d.job, "spread", failure)
+		}
+		if sum[0]%full > 0 {
+			return 0, &symbolic.FullError{Nodes: sum[1], MaxBytes: d.maxBytes, Cause: errTooMany}
 		}
 		for rank := range r.out {
 			r.out[rank] = r.out[rank][:0]
@@ -139,6 +139,16 @@ func (d *Diagram) Reach(ctx context.Context, from Node) (Node, error) {
 	}
 }
 
+// crowded forgets answers if there are too many, and reports whether what is left is too much.
+func (r *reach) crowded() bool {
+	if r.bytes() <= r.mostKept {
+		return false
+	}
+	r.forget(false)
+	return r.bytes() > 2*r.mostBytes
+}
+
+// rankOf is the rank that answers a request.
 func (d *Diagram) rankOf(hash uint64) int {
 	return int(hash & (1<<numberBits - 1) * uint64(d.job.Size()) >> numberBits)
 }
