@@ -37,8 +37,9 @@
 // So a request unites any number of sets at once, where an operation of package symbolic unites
 // two, and takes as much time as several operations.
 //
-// Who asks the same later gets the same answer: answers are kept while there is memory. A closed
-// set is also kept as the answer for itself.
+// Who asks the same later gets the same answer: answers are kept while there is memory, by the rank
+// that has found them and by those that have asked it. A closed set is also kept as the answer for
+// itself.
 //
 // # Rounds
 //

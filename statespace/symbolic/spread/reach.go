@@ -12,11 +12,13 @@ import (
 	"github.com/farhash/farhash/statespace/symbolic"
 )
 
-// request is a request in progress on the rank that answers it.
+// request is a request in progress, on the rank that answers it, or on one that has asked that
+// rank: then it has no row.
 type request struct {
-	number  int // of its terms
-	level   int // -1: it is not in progress any more
-	pending int // answers that it waits for
+	number  int  // of its terms
+	level   int  // -1: it is not in progress any more
+	pending int  // answers that it waits for
+	asked   bool // another rank answers it
 	row     []rowEntry
 	askers  []asker
 }
@@ -180,7 +182,8 @@ func (r *reach) take(rank int, in []uint64) {
 
 // ask takes a request, and answers it if the answer is known.
 func (r *reach) ask(by asker, level int, terms []uint64) {
-	number, isNew := r.known.add(terms, hashOf(terms))
+	hash := hashOf(terms)
+	number, isNew := r.known.add(terms, hash)
 	if isNew {
 		i := len(r.requests)
 		if n := len(r.free); n > 0 {
@@ -191,10 +194,16 @@ func (r *reach) ask(by asker, level int, terms []uint64) {
 		x := &r.requests[i]
 		*x = request{number: number, level: level, row: x.row[:0], askers: x.askers[:0]}
 		r.answered = append(r.answered, inProgress|uint64(i))
-		r.fresh = append(r.fresh, i)
 		r.working++
-		r.stats.Requests++
-		r.stats.Terms += uint64(len(terms) / 2)
+		if rank := r.rankOf(hash); rank != r.job.Rank() {
+			x.asked = true
+			r.out[rank] = append(append(r.out[rank],
+				asks<<kindBit|uint64(level)<<32|uint64(len(terms)), uint64(i)<<slotBits), terms...)
+		} else {
+			r.fresh = append(r.fresh, i)
+			r.stats.Requests++
+			r.stats.Terms += uint64(len(terms) / 2)
+		}
 	}
 	if a := r.answered[number]; a&inProgress == 0 {
 		r.tell(by, a)
@@ -234,6 +243,10 @@ func (r *reach) answer(slot, node uint64) {
 	}
 	i := int(slot >> slotBits)
 	x := &r.requests[i]
+	if x.asked {
+		r.end(i, node)
+		return
+	}
 	x.row[uint32(slot)].become(node)
 	if x.pending--; x.pending == 0 {
 		r.ready = append(r.ready, i)
@@ -378,14 +391,7 @@ func (r *reach) entry(i, at int, terms []uint64) {
 		return
 	}
 	x.pending++
-	slot := uint64(i)<<slotBits | uint64(at)
-	rank := r.rankOf(hashOf(terms))
-	if rank == r.job.Rank() {
-		r.ask(asker{rank, slot}, level, terms)
-		return
-	}
-	r.out[rank] = append(append(r.out[rank],
-		asks<<kindBit|uint64(level)<<32|uint64(len(terms)), slot), terms...)
+	r.ask(asker{r.job.Rank(), uint64(i)<<slotBits | uint64(at)}, level, terms)
 }
 
 // simplify sorts terms, all of which but the first are sorted, and drops what is there twice.
@@ -424,21 +430,24 @@ func (r *reach) finish() error {
 	ended := r.ended
 	r.ended = nil
 	for k, i := range ended {
-		x, node := &r.requests[i], nodes[k]
-		r.answered[x.number] = node
-		closed := []uint64{same, node}
-		if rank := r.rankOf(hashOf(closed)); rank == r.job.Rank() {
-			r.close(node)
-		} else {
+		node := nodes[k]
+		r.close(node)
+		if rank := r.rankOf(hashOf([]uint64{same, node})); rank != r.job.Rank() {
 			r.out[rank] = append(r.out[rank], isClosed<<kindBit, node)
 		}
-		for _, by := range x.askers {
-			r.tell(by, node)
-		}
-		x.level = -1
-		r.free = append(r.free, i)
-		r.working--
+		r.end(i, node)
 	}
-	r.ended = append(r.ended, ended[:0]...)
 	return nil
+}
+
+// end ends a request with its answer.
+func (r *reach) end(i int, node uint64) {
+	x := &r.requests[i]
+	r.answered[x.number] = node
+	for _, by := range x.askers {
+		r.tell(by, node)
+	}
+	x.level = -1
+	r.free = append(r.free, i)
+	r.working--
 }
