@@ -1,7 +1,7 @@
 // Package spread holds the nodes of a decision diagram (package symbolic) in the memory of all
 // ranks of a job, and finds all vectors that transitions or relations reach. It is for sets that
 // are too large for one host: each rank has its part of the nodes, and of the work. Where one host
-// has room enough, package symbolic is several times faster.
+// has room enough, package symbolic is many times faster.
 //
 //	d, err := spread.New(ctx, job, spread.Config{Levels: 2}) // every rank does so
 //	...

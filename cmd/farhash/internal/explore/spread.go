@@ -23,7 +23,7 @@ import (
 
 // spreadUsage is the usage of --spread.
 const spreadUsage = "hold one diagram in the memory of all ranks, for %s that are too large for " +
-	"one host: several times slower, and counts no more than states"
+	"one host: many times slower, and counts no more than states"
 
 // checkSpread refuses what --spread does not do.
 func (f *exploreFlags) checkSpread(engine string) error {
