@@ -207,6 +207,13 @@ func (b *Bytes) GetPacked(refs []Ref, dst []byte) error {
 	})
 }
 
+// Place is the rank in whose memory the element with a reference is, and its number there, from 0
+// on.
+func (b *Bytes) Place(ref Ref) (rank int, number uint64) {
+	number, owner := b.arenas.split(ref)
+	return int(owner), number
+}
+
 func refError(ref Ref) error {
 	return fmt.Errorf("set: no element has the reference %#x", uint64(ref))
 }

@@ -34,6 +34,30 @@ func (b *Bytes) Collect(ctx context.Context, keep func(element []byte) bool) err
 	freed, err := b.collectElements(ctx, func(words []uint64) bool {
 		return keep(b.bytesIn(words))
 	})
+	return b.giveBack(ctx, freed, err)
+}
+
+// CollectRefs is Collect by references, for elements of one length. No element is read to be
+// judged. Each rank calls its keep for the elements in its part of the table, whose memory is of
+// any rank.
+func (b *Bytes) CollectRefs(ctx context.Context, keep func(ref Ref) bool) error {
+	if b.isStrings() {
+		return errors.New("set: CollectRefs is for elements of one length; use Collect")
+	}
+	var freed []Ref
+	err := b.collect(ctx, func(bucket uint64) (bool, error) {
+		ref := Ref(bucket & refMask)
+		keeps := keep(ref)
+		if !keeps {
+			freed = append(freed, ref)
+		}
+		return keeps, nil
+	})
+	return b.giveBack(ctx, freed, err)
+}
+
+// giveBack has insertions use slots again that a collection has freed, or returns its error.
+func (b *Bytes) giveBack(ctx context.Context, freed []Ref, err error) error {
 	switch { // only now: no rank reads the old table any more
 	case err != nil:
 		return err

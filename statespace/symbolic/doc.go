@@ -136,7 +136,8 @@
 // need less than half of the memory in each of four processes. Where entries count things, slices
 // have most lists in common, and each process makes them again, with up to eight times the
 // operations in sum. So the ranks of a job take different orders in place of slices (package
-// petri/diagram).
+// petri/diagram). Where the memory of one is too small they share one diagram, node by node
+// (package spread).
 //
 // # Garbage
 //

@@ -40,6 +40,9 @@ func (s *Store) Size(n Node) (nodes int, err error) {
 	return nodes, err
 }
 
+// Entry is the first entry of a set that has one, what may follow it, and the rest of the set.
+func (s *Store) Entry(n Node) (value uint32, down, right Node) { return s.at(n) }
+
 // Largest is the largest weighted sum of entries of a vector, plus constant. Weights are by level.
 func (s *Store) Largest(n Node, weights map[int]int64, constant int64) (int64, error) {
 	if n == Empty {

@@ -388,3 +388,14 @@ func (w *worker) matchBack(n, pairs Node, plan int, within Node) (Node, Node, No
 	}
 	return n, pairs, within
 }
+
+// Related is what NewRelation was given for a relation.
+func (s *Store) Related(r Relation) (vectors Node, access []Access) {
+	x := &s.relations.all[r]
+	for plan := x.all; plan != endOfPlan; plan = s.relations.plans[plan].next {
+		if a := s.relations.plans[plan].access; a != put {
+			access = append(access, a)
+		}
+	}
+	return x.pairs, access
+}

@@ -279,7 +279,7 @@ func TestFire(t *testing.T) {
 		if some := a.filter(func(v vector) bool {
 			return enabled(v, steps) && !fits[v]
 		}); len(some) > 0 {
-			if _, err := t.s.Fire(na, x); !errors.Is(err, errValue) {
+			if _, err := t.s.Fire(na, x); !errors.Is(err, ErrValue) {
 				t.Fatalf("an entry becomes too large, and Fire says %v", err)
 			}
 		}

@@ -20,8 +20,8 @@ type Step struct {
 	Set    bool   // the entry becomes Change, whatever it was
 }
 
-// errValue is the error for an entry of more than 32 bits.
-var errValue = errors.New("symbolic: an entry becomes larger than 2^32-1")
+// ErrValue is the error for an entry of more than 32 bits.
+var ErrValue = errors.New("symbolic: an entry becomes larger than 2^32-1")
 
 // transition has steps at all levels from top to bottom; at some they need and change nothing.
 type transition struct {
@@ -62,7 +62,7 @@ func (t *transition) step(level int) step {
 func (st step) after(value uint32) uint32 {
 	after := int64(value) + st.change
 	if after > math.MaxUint32 {
-		panic(stop{errValue})
+		panic(stop{ErrValue})
 	}
 	return uint32(after)
 }
@@ -105,6 +105,20 @@ func (s *Store) NewTransition(steps ...Step) (Transition, error) {
 	return Transition(len(s.transitions) - 1), nil
 }
 
+// Steps is what a transition does at all levels from its first to its last one, in their order. It
+// is none that Reversed has made of one that sets an entry.
+func (s *Store) Steps(t Transition) (steps []Step) {
+	x := &s.transitions[t]
+	for i, st := range x.steps {
+		step := Step{Level: x.top + i, Need: st.need, Change: st.change, Below: st.below}
+		if st.set != nil {
+			step.Set, step.Change = true, int64(st.set.low)
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
 // Reversed adds the transition that leads back: what it does to a set of vectors is to find their
 // predecessors. An entry that t sets may have been any before: predecessors have no larger one than
 // high, by level. Such a transition cannot be reversed again.
@@ -122,7 +136,7 @@ func (s *Store) Reversed(t Transition, high []uint32) (Transition, error) {
 		}
 		need, below := int64(st.need)+st.change, int64(st.below)+st.change
 		if need > math.MaxUint32 {
-			return 0, errValue
+			return 0, ErrValue
 		}
 		if st.below == 0 || below > math.MaxUint32 {
 			below = 0

@@ -25,7 +25,8 @@
 // The ranks of a job explore together (ExploreTogether): each by another order and strategy, best
 // spans first, until one has the answer. Ranks 0 and 1 do what the two strategies of one rank do.
 // They share no nodes, only a word that says who has it. Ranks that have no processor of their own
-// wait for the others, as they would slow these down (Divide).
+// wait for the others, as they would slow these down (Divide). Where the memory of one rank is too
+// small, ExploreSpread has one diagram in the memory of all (package symbolic/spread).
 //
 // The largest sum is found by one pass over the nodes. A formula becomes a set: those reachable
 // markings for which it is true, found by filters of sums, by what transitions cannot fire from,

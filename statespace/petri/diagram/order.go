@@ -191,17 +191,17 @@ func cuthillMcKee(touched [][]int, n int) []int {
 			continue
 		}
 		for range 4 { // the last place is far from the first
-			reached := spread(next, p, slices.Clone(seen))
+			reached := outward(next, p, slices.Clone(seen))
 			p = reached[len(reached)-1]
 		}
-		order = append(order, spread(next, p, seen)...)
+		order = append(order, outward(next, p, seen)...)
 	}
 	slices.Reverse(order)
 	return order
 }
 
-// spread is what is reached from a place, the nearest first, except for what was seen.
-func spread(next [][]int, from int, seen []bool) []int {
+// outward is what is reached from a place, the nearest first, except for what was seen.
+func outward(next [][]int, from int, seen []bool) []int {
 	reached := []int{from}
 	seen[from] = true
 	for i := 0; i < len(reached); i++ {

@@ -8,7 +8,9 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/statespace/symbolic"
+	"github.com/farhash/farhash/statespace/symbolic/spread"
 )
 
 // Options control an exploration.
@@ -96,4 +98,59 @@ func explore(ctx context.Context, m *Model, opts Options) (_ *Result, err error)
 	res.Nodes, err = s.Size(all)
 	res.Stats = s.Stats()
 	return res, err
+}
+
+// Spread is what ExploreSpread has found.
+type Spread struct {
+	States   *big.Int
+	Nodes    []uint64 // of the set of all reachable states, by the rank that has them
+	Stats    spread.Stats
+	Elapsed  time.Duration
+	Reaching time.Duration // the part of it until all states were found
+}
+
+// ExploreSpread counts all reachable states of a model, in one diagram in the memory of all ranks:
+// maxBytes for all of them together. Each rank has all relations. Package spread says what that
+// costs, and how it fails. Collective.
+func ExploreSpread(ctx context.Context, job rma.Job, m *Model, maxBytes uint64) (res *Spread,
+	err error) {
+	begin := time.Now()
+	d, err := spread.New(ctx, job, spread.Config{Levels: m.Levels, MaxBytes: maxBytes})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	from, err := m.spread(ctx, d, maxBytes/uint64(job.Size()))
+	if err = rma.AllSucceeded(ctx, job, "model: relations", err); err != nil {
+		return nil, err
+	}
+	all, err := d.Reach(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	reaching := time.Since(begin)
+	counted, err := d.Count(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	return &Spread{counted.Vectors, counted.Nodes, d.Stats(), time.Since(begin), reaching}, nil
+}
+
+// spread gives a diagram of all ranks the relations and the initial set. The store that they are
+// read into takes half of the memory of a rank at most.
+func (m *Model) spread(ctx context.Context, d *spread.Diagram, bytes uint64) (from spread.Node,
+	err error) {
+	s, err := symbolic.New(ctx, symbolic.Config{Levels: m.Levels, MaxBytes: bytes / 2})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	initial, relations, err := m.Load(s)
+	if err != nil {
+		return 0, err
+	}
+	if err := d.AddRelations(s, relations...); err != nil {
+		return 0, err
+	}
+	return d.Import(s, initial)
 }

@@ -52,6 +52,8 @@ type answer struct {
 	PlaceOrder string `json:"placeOrder,omitempty"`
 	Nodes      int    `json:"nodes,omitempty"` // of the set of all markings
 	Bytes      uint64 `json:"bytes,omitempty"`
+	// NodesByRank is how many of the nodes each rank has, with --spread.
+	NodesByRank []uint64 `json:"nodesByRank,omitempty"`
 
 	// Only when not complete.
 	Reason  string `json:"reason,omitempty"`
@@ -247,7 +249,10 @@ func (a *answer) unprinted() []propertyAnswer { return unprinted(a.Properties, a
 func (a *answer) printText(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s, %s\n", report.Printable(a.Model), plural.Of(a.Places, "place"),
 		plural.Of(a.Transitions, "transition"))
-	if a.States != nil {
+	switch {
+	case a.NodesByRank != nil:
+		a.printSpread(w)
+	case a.States != nil:
 		a.printCounts(w)
 	}
 	if a.Missed != nil {

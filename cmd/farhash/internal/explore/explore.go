@@ -33,6 +33,7 @@ type exploreFlags struct {
 	order, trace, mem  string
 	encoding, access   string
 	direct, check      bool
+	spread             bool
 	engine             string
 	ranksGiven         bool
 	checkpoint, resume string
@@ -146,8 +147,8 @@ func (f *exploreFlags) checkFlags(flags *pflag.FlagSet) (engine string, err erro
 	}
 	f.reduces = f.reducible(flags.Changed)
 	engine, err = resolveEngine(f.engine, flags)
-	return engine, errors.Join(err, f.checkTraceFile(), f.export.Check(flags, f.html),
-		f.extent.Check(flags, f.order != string(explore.AnyOrder)))
+	return engine, errors.Join(err, f.checkSpread(engine), f.checkTraceFile(),
+		f.export.Check(flags, f.html), f.extent.Check(flags, f.order != string(explore.AnyOrder)))
 }
 
 // register adds the flags to the command.
@@ -163,6 +164,8 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no plan and no progress")
 	flags.StringVar(&f.engine, "engine", engineAuto, "`ENGINE` that explores: explicit, each "+
 		"marking; symbolic, sets of markings; or auto, both at the same time")
+	flags.BoolVar(&f.spread, "spread", false, "with --engine symbolic, "+
+		fmt.Sprintf(spreadUsage, "sets of markings"))
 	flags.StringVar(&f.order, "order", string(explore.BreadthFirst),
 		"`ORDER` of the search: bfs, level by level, which gives the depth; or any")
 	flags.Var(&cli.Once{Text: &f.trace}, "trace",

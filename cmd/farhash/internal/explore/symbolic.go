@@ -32,6 +32,9 @@ func (f *exploreFlags) exploreSymbolic(ctx context.Context, net *petri.Net, mem 
 	if f.ranksGiven {
 		ranks = f.ranks
 	}
+	if f.spread {
+		return f.exploreSpread(ctx, net, ranks, mem)
+	}
 	show := &display{quiet: f.quiet, alone: true}
 	return farhash.Run(ctx, ranks, func(job rma.Job) error {
 		share, err := diagram.Divide(ctx, job)
@@ -92,19 +95,12 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, net *petri.Net,
 	says bool) error {
 	a := answer{printed: printed, Model: net.Name, Places: len(net.Places),
 		Transitions: len(net.Transitions), Engine: engineSymbolic}
-	code := 0
-	full, unsupported := (*symbolic.FullError)(nil), (*diagram.UnsupportedError)(nil)
-	switch {
-	case errors.As(err, &unsupported):
+	unsupported := (*diagram.UnsupportedError)(nil)
+	if errors.As(err, &unsupported) {
 		return cli.Usage(fmt.Errorf("--engine symbolic: %w", err))
-	case err != nil && ctx.Err() != nil, // another rank may have had memory left
-		errors.Is(err, diagram.ErrInterrupted):
-		a.Reason, code = string(explore.Interrupted), f.interruptCode(ctx)
-		f.noteTime(ctx, &a)
-	case errors.As(err, &full):
-		a.Reason, code = string(explore.MemoryFull), cli.ExitIncomplete
-		a.detail = noteNodes(ctx, net, full)
-	case err != nil:
+	}
+	code, err := f.incomplete(ctx, net, &a, err)
+	if err != nil {
 		return err
 	}
 	if res == nil && !says {
@@ -126,6 +122,25 @@ func (f *exploreFlags) finishSymbolic(ctx context.Context, net *petri.Net,
 		return err
 	}
 	return &cli.ExitError{Code: code}
+}
+
+// incomplete has an answer say why it is not complete, and returns the exit code for that. An error
+// that is no such reason it returns.
+func (f *exploreFlags) incomplete(ctx context.Context, net *petri.Net, a *answer, err error) (
+	code int, _ error) {
+	full := (*symbolic.FullError)(nil)
+	switch {
+	case err != nil && ctx.Err() != nil, // another rank may have had memory left
+		errors.Is(err, diagram.ErrInterrupted):
+		a.Reason, code = string(explore.Interrupted), f.interruptCode(ctx)
+		f.noteTime(ctx, a)
+	case errors.As(err, &full):
+		a.Reason, code = string(explore.MemoryFull), cli.ExitIncomplete
+		a.detail = noteNodes(ctx, net, full)
+	case err != nil:
+		return 0, err
+	}
+	return code, nil
 }
 
 // noteNodes is the detail of memory that sets of markings have filled.

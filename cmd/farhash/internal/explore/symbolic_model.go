@@ -20,6 +20,7 @@ import (
 	"github.com/farhash/farhash/cmd/farhash/internal/cli"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/system/memory"
+	"github.com/farhash/farhash/rma/shm"
 	"github.com/farhash/farhash/statespace/explore"
 	"github.com/farhash/farhash/statespace/report"
 	"github.com/farhash/farhash/statespace/symbolic"
@@ -30,6 +31,8 @@ import (
 type modelFileFlags struct {
 	json, quiet, deadlocks bool
 	strategy, mem          string
+	spread                 bool
+	ranks                  int
 }
 
 // NewSymbolic is the command farhash symbolic.
@@ -57,11 +60,15 @@ sets and saturation for each entry. By default both run at the same time, with h
 memory and of the processors each, and the one that ends first answers. One alone has all
 processors.
 
+With --spread all ranks, of -n or a launcher, have one diagram together, which may be larger
+than the memory of one host.
+
 When memory is full nothing is known, and the exit code is 3. After Ctrl-C or SIGTERM it is
 130 or 143.`,
 		Example: `  farhash symbolic collision.4.ldd
   farhash symbolic schedule_world.2.ldd --strategy saturation --json
-  farhash symbolic anderson.4.bdd --deadlocks`,
+  farhash symbolic anderson.4.bdd --deadlocks
+  farhash run -n 2 -- farhash symbolic anderson.4.bdd --spread`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return f.run(cmd.Context(), given[0])
 		},
@@ -74,6 +81,8 @@ When memory is full nothing is known, and the exit code is 3. After Ctrl-C or SI
 		"at the same time)")
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory for sets of states, such as 2GiB "+
 		"(default: 80% of the available memory)")
+	flags.BoolVar(&f.spread, "spread", false, fmt.Sprintf(spreadUsage, "sets of states"))
+	flags.IntVarP(&f.ranks, "ranks", "n", 1, "number `N` of ranks in this process, with --spread")
 	names := make([]cobra.Completion, 0, 2)
 	for _, s := range symbolic.Strategies() {
 		names = append(names, string(s))
@@ -93,6 +102,15 @@ func completeModels(_ *cobra.Command, given []string, _ string) ([]cobra.Complet
 
 // options are what the flags say.
 func (f *modelFileFlags) options() (opts model.Options, err error) {
+	switch {
+	case f.spread && (f.strategy != "" || f.deadlocks):
+		return opts, errors.New("--spread counts states by saturation, and knows neither " +
+			"--strategy nor --deadlocks")
+	case !f.spread && f.ranks != 1:
+		return opts, errors.New("-n is for --spread: without it one rank has the diagram")
+	case f.ranks < 1 || f.ranks > shm.MaxRanks:
+		return opts, fmt.Errorf("-n must be 1 to %d, not %d", shm.MaxRanks, f.ranks)
+	}
 	opts = model.Options{Strategy: symbolic.Strategy(f.strategy), Deadlocks: f.deadlocks}
 	var names []string
 	known := f.strategy == ""
@@ -143,6 +161,14 @@ func (f *modelFileFlags) run(ctx context.Context, path string) error {
 		return err
 	}
 	ctx = cli.CatchSignals(ctx) // until here a signal ends the program
+	a := modelAnswer{Model: filepath.Base(path), Format: m.Format, Integers: m.Integers,
+		Relations: m.Groups, Engine: "symbolic"}
+	if f.spread {
+		if f.mem == "" {
+			opts.MaxBytes = 0 // of all hosts
+		}
+		return f.runSpread(ctx, m, &a, opts.MaxBytes)
+	}
 	if !f.quiet {
 		strategy := f.strategy
 		if strategy == "" {
@@ -151,10 +177,24 @@ func (f *modelFileFlags) run(ctx context.Context, path string) error {
 		fmt.Fprintf(os.Stderr, "plan: up to %s for sets of states, by %s\n",
 			memory.Format(opts.MaxBytes), strategy)
 	}
-	a := modelAnswer{Model: filepath.Base(path), Format: m.Format, Integers: m.Integers,
-		Relations: m.Groups, Engine: "symbolic"}
 	res, err := model.Explore(ctx, m, opts)
-	code, full := 0, (*symbolic.FullError)(nil)
+	code, err := a.incomplete(ctx, err)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if res != nil {
+		a.take(res)
+	}
+	if err := a.print(out, f.json); err != nil || code == 0 {
+		return err
+	}
+	return &cli.ExitError{Code: code}
+}
+
+// incomplete has an answer say why it is not complete, and returns the exit code for that. An error
+// that is no such reason it returns.
+func (a *modelAnswer) incomplete(ctx context.Context, err error) (code int, _ error) {
+	full := (*symbolic.FullError)(nil)
 	switch {
 	case errors.As(err, &full):
 		a.Reason, code = string(explore.MemoryFull), cli.ExitIncomplete
@@ -163,14 +203,9 @@ func (f *modelFileFlags) run(ctx context.Context, path string) error {
 	case err != nil && ctx.Err() != nil:
 		a.Reason, code = string(explore.Interrupted), cli.InterruptCode(ctx)
 	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
-	default:
-		a.take(res)
+		return 0, err
 	}
-	if err := a.print(out, f.json); err != nil || code == 0 {
-		return err
-	}
-	return &cli.ExitError{Code: code}
+	return code, nil
 }
 
 // modelAnswer is what farhash symbolic prints. The fields are named as in --json.
@@ -185,6 +220,7 @@ type modelAnswer struct {
 	Complete     bool              `json:"complete"`
 	Strategy     symbolic.Strategy `json:"strategy,omitempty"`
 	Nodes        int               `json:"nodes,omitempty"` // of the set of all states
+	NodesByRank  []uint64          `json:"nodesByRank,omitempty"`
 	Bytes        uint64            `json:"bytes,omitempty"`
 	Seconds      float64           `json:"seconds,omitempty"`
 	ReachSeconds float64           `json:"reachSeconds,omitempty"` // of them until all were found
@@ -227,7 +263,11 @@ func (a *modelAnswer) printText(out io.Writer) {
 			fmt.Fprintf(t, "deadlocks\t%v\n", a.Deadlocks)
 		}
 		fmt.Fprintf(t, "seconds\t%.3f\tby %s\n", a.Seconds, a.Strategy)
-		fmt.Fprintf(t, "nodes\t%d\tof the set; %s in all\n", a.Nodes, memory.Format(a.Bytes))
+		share := fmt.Sprintf("of the set; %s in all", memory.Format(a.Bytes))
+		if a.NodesByRank != nil {
+			share = shareOf(a.NodesByRank)
+		}
+		fmt.Fprintf(t, "nodes\t%d\t%s\n", a.Nodes, share)
 		_ = t.Flush()
 	} else {
 		fmt.Fprintf(out, "INCOMPLETE: %s%s\n", a.Reason, a.detail)
