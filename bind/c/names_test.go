@@ -11,7 +11,7 @@ import (
 
 // notInC are fields that C cannot set, so that no message about them comes there.
 var notInC = []string{"addressing", "storage", "max_slots", "guide_bytes", "may_grow",
-	"variable_keys", "inline_bytes"}
+	"variable_keys", "inline_bytes", "costs"}
 
 // Messages name what farhash.h has, by its names.
 func TestNames(t *testing.T) {

@@ -4,6 +4,7 @@ package torture
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -48,7 +49,10 @@ func fake(kind string, args []string) int {
 	case "leaves memory":
 		_ = os.WriteFile("/dev/shm/left", nil, 0o600)
 	}
-	cmd := exec.Command(os.Getenv(realVariable), args...)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	cmd := exec.CommandContext(ctx, os.Getenv(realVariable), args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &out, os.Stderr
 	_ = cmd.Run()

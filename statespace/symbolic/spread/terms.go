@@ -94,7 +94,7 @@ func (t *terms) relation(store *symbolic.Store, r symbolic.Relation) error {
 		t.cells = append(t.cells, c)
 		return uint64(len(t.cells)-1) + firstNode, nil
 	})
-	if len(t.plans) > 1<<30 || len(t.cells) > math.MaxUint32-firstNode {
+	if len(t.plans) > 1<<30 || uint64(len(t.cells)) > math.MaxUint32-firstNode {
 		return errors.New("spread: the relations are too large")
 	}
 	t.begins(top, relatesBy(first, known[vectors]))

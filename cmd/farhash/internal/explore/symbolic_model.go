@@ -60,8 +60,8 @@ sets and saturation for each entry. By default both run at the same time, with h
 memory and of the processors each, and the one that ends first answers. One alone has all
 processors.
 
-With --spread all ranks, of -n or a launcher, have one diagram together, which may be larger
-than the memory of one host.
+With --spread all ranks, of -n or a launcher, have one diagram together, which may be
+larger than the memory of one host.
 
 When memory is full nothing is known, and the exit code is 3. After Ctrl-C or SIGTERM it is
 130 or 143.`,
