@@ -507,7 +507,7 @@ func TestExchange(t *testing.T) {
 				words := func(from, to, round int) (words []uint64) {
 					n := []int{0, 3, x.part, 2*x.part + 1}[(from+2*to+round)%4]
 					for i := range n {
-						words = append(words, uint64(from<<40|to<<32|round<<24|i))
+						words = append(words, uint64(from)<<40|uint64(to)<<32|uint64(round<<24|i))
 					}
 					return words
 				}
