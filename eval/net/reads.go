@@ -44,7 +44,8 @@ func Reads() *experiment.Experiment {
 		Long: `Looks up keys in the memory of another rank, one-sided: in an index without borders
 and in a set, at loads up to 0.95, in batches and one at a time. Reads are as long as follows from
 the costs of gets that the tables have measured themselves, from those of LP's network, and as is
-fastest by trial of lengths from a line to 4 KiB and more. Rank 0 looks up, all others wait.
+fastest by trial of lengths from a line to 4 KiB and more. Rank 0 looks up, all others wait. In the
+set the last two are fixed lengths, and the next chunk is requested ahead, as in OP.
 
 It measures the engine that it is started on: -n 2 is queues over memory of this process; farhash
 run -n 2 starts it over shared memory, and with --rendezvous over a network.`,
