@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/spf13/pflag"
-
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/internal/record"
 	"github.com/farhash/farhash/eval/internal/view"
@@ -15,8 +13,8 @@ import (
 // key should be read so. A request has 16 bytes for each place beyond the first, and its answer the
 // bytes of all; a card is busy with the header once.
 
-// gathered are the most places that a request has: one, the buckets of a key, and those of all
-// lookups that a worker has in flight.
+// gathered has the limits that are simulated: a request names one place, the three buckets of a
+// key, or the buckets of all lookups that a worker has in flight.
 var gathered = []int{1, 3, 3 * simulatedDepth}
 
 // gather is the experiment.
@@ -34,19 +32,7 @@ workers has in flight. The lengths of reads are those for requests of one place.
 				{Unit: "messages", Digits: 2}},
 			Plots: []view.Plot{{Title: "throughput, simulated", Panel: "places", X: "load",
 				Y: "sim-Mrecords/s", YName: "million lookups/s"}}}},
-		New: func(flags *pflag.FlagSet) experiment.Runner {
-			loads := flags.Float64Slice("load", twoSidedLoads, "loads of the table")
-			each := flags.Int("each", twoSidedEach, "lookups of each worker")
-			return computed{func() error {
-				err := experiment.InRange("each", *each, 1, 1<<20)
-				for _, load := range *loads {
-					err = errors.Join(err, experiment.InRange("load", load, 0.01, 0.95))
-				}
-				return err
-			}, func(emit experiment.Emit) error {
-				return simulateGather(context.Background(), *loads, *each, emit)
-			}}
-		},
+		New: atLoads(simulateGather),
 	}
 }
 

@@ -66,19 +66,28 @@ own.`,
 			"which two-sided has the throughput of one-sided cuckoo hashing, simulated",
 			Columns: []view.Column{{Unit: "lines", Head: "lines searched", Digits: 1},
 				{Unit: "ns", Whole: true}, {Unit: "ratio", Head: "throughput", Digits: 3}}}},
-		New: func(flags *pflag.FlagSet) experiment.Runner {
-			loads := flags.Float64Slice("load", twoSidedLoads, "loads of the table")
-			each := flags.Int("each", twoSidedEach, "lookups of each worker")
-			return computed{func() error {
-				err := experiment.InRange("each", *each, 1, 1<<20)
-				for _, load := range *loads {
-					err = errors.Join(err, experiment.InRange("load", load, 0.01, 0.95))
-				}
-				return err
-			}, func(emit experiment.Emit) error {
-				return simulateTwoSided(context.Background(), *loads, simulatedWorkers, *each, emit)
-			}}
-		},
+		New: atLoads(func(ctx context.Context, loads []float64, each int,
+			emit experiment.Emit) error {
+			return simulateTwoSided(ctx, loads, simulatedWorkers, each, emit)
+		}),
+	}
+}
+
+// atLoads makes a runner that simulates so many lookups of each worker at some loads.
+func atLoads(simulate func(ctx context.Context, loads []float64, each int,
+	emit experiment.Emit) error) func(flags *pflag.FlagSet) experiment.Runner {
+	return func(flags *pflag.FlagSet) experiment.Runner {
+		loads := flags.Float64Slice("load", twoSidedLoads, "loads of the table")
+		each := flags.Int("each", twoSidedEach, "lookups of each worker")
+		return computed{func() error {
+			err := experiment.InRange("each", *each, 1, 1<<20)
+			for _, load := range *loads {
+				err = errors.Join(err, experiment.InRange("load", load, 0.01, 0.95))
+			}
+			return err
+		}, func(emit experiment.Emit) error {
+			return simulate(context.Background(), *loads, *each, emit)
+		}}
 	}
 }
 

@@ -132,7 +132,7 @@ func (h *faultHistory) audit(by rule, entries []nessie.Entry, dead []bool) {
 	key := make([]byte, 8)
 	for number, k := range h.keys {
 		measure.FillKey(key, number)
-		value := whatRemains(by, at[string(key)], dead)
+		value := remainingValue(by, at[string(key)], dead)
 		switch {
 		case k.isDeleted && value != nil:
 			h.back[by]++
@@ -148,9 +148,9 @@ func (h *faultHistory) audit(by rule, entries []nessie.Entry, dead []bool) {
 	}
 }
 
-// whatRemains is the value that a read finds in the slots of a key, nil if there is none, or one
-// that is not valid.
-func whatRemains(by rule, slots []nessie.Entry, dead []bool) []byte {
+// remainingValue is the value that a read finds in the slots of a key after a rule has dealt with
+// the items of dead clients; nil if it finds no item, or an invalid one.
+func remainingValue(by rule, slots []nessie.Entry, dead []bool) []byte {
 	var valid, left []nessie.Entry
 	for _, e := range slots {
 		if e.Valid {

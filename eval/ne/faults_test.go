@@ -59,8 +59,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestWhatRemains: each rule leaves what it should of the slots of a key.
-func TestWhatRemains(t *testing.T) {
+// TestRemainingValue: each rule leaves the right value in the slots of a key.
+func TestRemainingValue(t *testing.T) {
 	const live, gone = 0, 1
 	slot := func(value string, primary, valid bool, owner int) nessie.Entry {
 		return nessie.Entry{Value: []byte(value), Primary: primary, Valid: valid, Owner: owner}
@@ -81,7 +81,7 @@ func TestWhatRemains(t *testing.T) {
 			slot("2", false, true, live)}, [rules]string{"", "2", "1", "2"}},
 	} {
 		for by := range rules {
-			got := string(whatRemains(by, of.slots, []bool{false, true}))
+			got := string(remainingValue(by, of.slots, []bool{false, true}))
 			if got != of.want[by] {
 				t.Errorf("%s, %v: %q remains, not %q", of.name, by, got, of.want[by])
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/farhash/farhash/rma/sim"
 )
 
-// Gets are measured where there is memory that only they reach, and not in virtual time.
+// GetCosts measures gets if only a queue reaches some memory. A simulated job says what they cost.
 func TestGetCosts(t *testing.T) {
 	costs := func(job rma.Job) error {
 		c, err := core.GetCosts(context.Background(), job)

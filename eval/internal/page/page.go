@@ -55,8 +55,8 @@ func markdown(rows [][]string) string {
 	return out.String()
 }
 
-// Check finds what is wrong with the page of a file: tables that are not as printed, phrases that
-// are not there and figures of the prose that are in no phrase.
+// Check compares the page of a file with the printed figures. It reports tables that differ,
+// phrases that the page lacks, and figures of the prose that are in no phrase.
 func Check(file, page string, f *Figures) []error {
 	written, err := Write(file, page, f)
 	var errs []error

@@ -225,22 +225,13 @@ func (s *session) writeKeys(ctx context.Context, seed, n uint64) error {
 
 // keys are all keys of the table, and how many of them are in their secondary slot.
 func (t *Table) keys(ctx context.Context) (keys [][]byte, secondary uint64, err error) {
-	err = t.walk(ctx, func(w *walker, slot, word uint64) error {
-		if empty(word) {
-			return nil
-		}
-		rank, off := t.arena.locate(itemOf(word))
-		if err := w.get(ctx, w.item, t.items, rank, off); err != nil {
-			return err
-		}
-		var c content
-		c.read(w.item, word)
-		keys = append(keys, c.key)
-		if p, _ := t.slotsOf(c.key); p != slot {
+	all, err := t.Entries(ctx)
+	for _, e := range all {
+		keys = append(keys, e.Key)
+		if !e.Primary {
 			secondary++
 		}
-		return nil
-	})
+	}
 	return keys, secondary, err
 }
 

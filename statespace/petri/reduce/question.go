@@ -36,7 +36,7 @@ func (q *question) hurts(t *transition) bool {
 	return false
 }
 
-// isDeadlock reports whether a property asks for a deadlock and for nothing else.
+// isDeadlock reports whether a property asks only if there is a deadlock.
 func isDeadlock(p *property.Property) bool {
 	f := p.Formula
 	if p.Kind == property.Always && f.Op == logic.Not {

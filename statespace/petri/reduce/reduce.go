@@ -20,8 +20,8 @@ type Reduced struct {
 	ends    [][]int // of a deadlock: the last of them first, each as often as it is possible
 }
 
-// For reduces a net for one question. It returns nil if that leaves the net as it is, or if the
-// question is none that the rules keep: see the package's documentation.
+// For reduces a net for one question. It returns nil if no rule changes the net, or if the rules do
+// not keep the answer to such a question: the package's documentation lists those that they keep.
 func For(given *petri.Net, asked property.Property) *Reduced {
 	return by(given, asked, rules)
 }

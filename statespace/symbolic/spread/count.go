@@ -83,7 +83,8 @@ func (d *Diagram) Count(ctx context.Context, n Node) (*Counted, error) {
 	return &Counted{below[root][0], nodes}, nil
 }
 
-// down finds what is below the lists of a level, and how many nodes of the level this rank has.
+// down collects the lists below those of a level, and counts the nodes of the level that this rank
+// has.
 func (c *counting) down(ctx context.Context, l *countedLevel, bottom bool) (next *countedLevel,
 	own uint64, err error) {
 	c.cells.reset()

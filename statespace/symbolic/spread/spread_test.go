@@ -58,7 +58,7 @@ func (s *system) transition(t testing.TB, steps ...symbolic.Step) {
 	s.transitions = append(s.transitions, x)
 }
 
-// sums are all vectors of so many entries with a sum, of which one is initial.
+// sums makes a system that begins with one vector and reaches all with the same sum of entries.
 func sums(t testing.TB, levels int, sum uint32) *system {
 	s := newSystem(t, levels)
 	first := make([]uint32, levels)

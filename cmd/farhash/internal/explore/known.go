@@ -99,7 +99,7 @@ func (k *known) exit(err error) error {
 	return err
 }
 
-// addTo adds what is known to the answer of the last search, in the order of the properties.
+// addTo adds the known answers to that of the last search, in the order of the properties.
 func (k *known) addTo(a *answer) {
 	if k == nil {
 		return
